@@ -256,16 +256,6 @@ class Group:
         if agreement.states or self.unlike.is_pressing:
             self.catch_up()
 
-    def describe(self) -> None:
-        """Note which call it is that goes past this group, if one does: it takes long here, or at others."""
-        if (now := self.unlike.now) is None or self.unlike.is_inside:
-            return
-        _, call, (words, digest) = now
-        self.made = self.waiting.record.begin(self.ident, call, words)
-        self.unlike.is_inside = True
-        self.unlike.note(call, digest)
-        self.transport.marks.set(self.ident, call, digest)
-
     def catch_up(self) -> None:
         """Note the calls that have gone past this group."""
         agreement, unlike = self.agreement, self.unlike
@@ -306,11 +296,9 @@ class Group:
     def awaited(self) -> set[int]:
         """Return the ranks for which this one waits; in a call that goes past this group, who has not said that it is there."""
         sources = {source for _, source, _, ticket in self._wants if not ticket.over}
-        there = self.waiting.is_there
-        absent = (
-            [rank for rank in self.agreement.others() if not there(self, rank)] if self.unlike.now is not None else ()
-        )
-        return sources.union(self._takers(), self.agreement.awaited(), self.unlike.awaited(), absent)
+        others = self.agreement.others() if self.unlike.now is not None else ()
+        sources |= {rank for rank in others if not self.waiting.is_there(self, rank)}
+        return sources | self._takers() | self.agreement.awaited() | self.unlike.awaited()
 
     def fetch(self, givers: Mapping[int, int]) -> Steps[None]:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""

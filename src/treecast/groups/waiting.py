@@ -102,6 +102,16 @@ class Waiting:
             return not group.agreement.has_come(rank)
         return (group.ident, group.seats[rank]) in self.places and not self.is_there(group, rank)
 
+    def describe(self, group: "Group") -> None:
+        """Note which call it is that goes past a group, if one does: it takes long here, or at others."""
+        if (now := group.unlike.now) is None or group.unlike.is_inside:
+            return
+        _, call, (words, digest) = now
+        group.made = self.record.begin(group.ident, call, words)
+        group.unlike.is_inside = True
+        group.unlike.note(call, digest)
+        self._transport.marks.set(group.ident, call, digest)
+
     def is_there(self, group: "Group", rank: int) -> bool:
         """Return whether a rank has answered that it is in the call of this one, or beyond."""
         place = self.places.get((group.ident, group.seats[rank]))
@@ -131,7 +141,7 @@ class Waiting:
         if key.kind == Kind.ASK:
             if group is not None:
                 group.catch_up()
-                group.describe()
+                self.describe(group)
             if group is not None and source in group.rank_at:
                 group.unlike.hear_last(group.rank_at[source], body)
             said = json.dumps(self._place(group)).encode()

@@ -129,6 +129,6 @@ def network(source: Any, **asked: Any) -> Network:
         return network(source.removesuffix(ADDING)).adding()
     if family and (colon or not family.arguments):
         return family.network(arguments if colon else None)
-    if family is None and ((path := Path(read_asked(source)[0])).suffix in SUFFIXES or path.exists()):
+    if family is None and ((path := Path(read_asked(source)[0])).suffix in SUFFIXES or (source and path.exists())):
         return file(source)
     raise no_network(source)

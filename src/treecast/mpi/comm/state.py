@@ -106,7 +106,7 @@ class Base:
                 together.end()
             elif slow is not None and began != self.asked and seconds >= slow:
                 self.asked = began
-                group.describe()
+                self.waiting.describe(group)
                 self.waiting.ask(group, everyone=True)
             elif slow is not None and seconds >= slow:
                 if seconds >= slow + self.waiting.answers:

@@ -16,7 +16,7 @@ _LINKS, _JUDGED = "write a link a line, two names, as in: leaf1 spine1", "it has
 _LOOKS = (
     (r"\A(PK\x03\x04|\x1f.\x08|BZh|\ufffd7z)", "a packed file or a spreadsheet", "unpack it, or save it as CSV"),
     (r"[\0-\x08\x0e-\x1a]", "data that is no text", "give the text that the tool prints"),
-    (r"(?m)^#?\s*size\b.*\balgbw\b.*\bbusbw\b|^# OSU \S+ .*Test", "a benchmark's log", "give it to treecast doctor"),
+    (r"(?m)^#?[ \t]*size\b.*\balgbw\b.*\bbusbw\b|^# OSU \S+ .*Test", "a benchmark's log", "give it to treecast doctor"),
     (r"<algo\b", "a schedule of MSCCL", _JUDGED),
     (r'"threadblocks"\s*:', "a schedule of MSCCL++", _JUDGED),
     (r'"[0-9]-(Flows|Epoch)', "a schedule of TE-CCL", _JUDGED),
