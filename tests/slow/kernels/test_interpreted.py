@@ -20,6 +20,7 @@ DIRECTLY = {
     "hanging.hang",
     "plain.parse",
     "plain.tabulate",
+    "sums.add_all",
     "sums.add_held",
     "sums.add_narrow",
     "sums.add_row",

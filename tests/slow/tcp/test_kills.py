@@ -79,5 +79,5 @@ def test_more_deaths_than_are_survived_are_an_error_at_all_and_later_calls_go_on
     held(
         "calls = [('Barrier', 0, 1)] + [('Alltoall', 0, 8)] * 3;"
         "said, _ = trials.run(4, calls, [trials.Fault(v, 4) for v in (1, 2)], survive=1);"
-        "wrong = [said] if said[0] != said[3] or 'survives 1' not in str(said[0]) or said[0][-1] != 'end' else []"
+        "wrong = [said] if said[0] != said[3] or 'survive=1:' not in str(said[0]) or said[0][-1] != 'end' else []"
     )
