@@ -272,6 +272,12 @@ def test_of_ras_those_behind_are_awaited_whoever_is_listed(tmp_path):
     assert (verdict.kind, verdict.ranks) == ("absent", (5,))
 
 
+def test_of_ras_alone_no_call_is_asked_for(tmp_path):
+    (tmp_path / "ras.txt").write_text(RAS.format(few=30, low=640, named="", many=2, high=641))
+    with pytest.raises(treecast.FormatError, match="is no call"):
+        treecast.why(tmp_path / "ras.txt").at("0:1")
+
+
 def test_of_ras_as_json_those_behind_and_those_silent_are_named(tmp_path):
     def rank(number, sums, gathers=7):
         return {"rank": number, "pid": 9, "collective_counts": {"AllGather": gathers, "AllReduce": sums}}

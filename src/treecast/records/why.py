@@ -71,7 +71,8 @@ class Why(Described):
             n for n, group in enumerate(job.groups[: job.several]) if name in (group.name, group.words, str(group))
         ]
         if not groups or not number.isdecimal():
-            known, first = list_few([str(group) for group in job.groups[: job.several]], 8), job.groups[0].name
+            known = list_few([str(group) for group in job.groups[: job.several]], 8)
+            first = next((group.name for group in job.groups), "0")
             raise FormatError(f"{where[:60]!r} is no call: write GROUP:NUMBER, as in {first}:12; groups are {known}")
         rows = list[tuple[object, ...]]()
         for group in groups:
@@ -148,7 +149,7 @@ def why(
     verdicts, further = judge(job, waits, taken, moved=moved) if found.dumps else ([], [])
     if not verdicts or verdicts[0].kind in (*_FINE, *_OPEN):
         verdicts = judge_counts(found.counts) or verdicts
-    versions = sorted({f"{each.backend} (flight recorder {each.version})".strip() for each in found.dumps})
+    versions = sorted({f"{each.backend} (flight recorder {each.version})" for each in found.dumps})
     return Why(
         ranks=max([job.size if found.dumps else 0, *(each.size for each in found.counts)]),
         recorded=tuple(job.dumps),
