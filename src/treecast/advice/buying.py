@@ -239,15 +239,7 @@ def _(found: Offers) -> Description:
         )
         said = dict(zip(("uplink_dies", "spine_dies", "leaf_dies"), dies, strict=True))
         seconds = {f"{kind}_seconds": each for kind, each in zip(kinds, times, strict=True)}
-        figures.append(
-            {
-                **fabric._asdict(),
-                "switches": fabric.switches,
-                "cables": offer.cables,
-                **seconds,
-                **said,
-            }
-        )
+        figures.append({**fabric._asdict(), "switches": fabric.switches, "cables": offer.cables, **seconds, **said})
     columns = (
         "fabric",
         "uplinks",

@@ -147,11 +147,8 @@ def cables(
     result = Failures(network, collective, tuple(found), planned=whole.steps / usual - 1 if dear else None)
     if per_second is None or sizes is None:
         return result
-    seconds = (
-        (usual if network is given else slope_of(collective, given, **words))
-        * sizes.least(whole.collective)
-        / per_second
-    )
+    slope = usual if network is given else slope_of(collective, given, **words)
+    seconds = slope * sizes.least(whole.collective) / per_second
     return replace(result, total=sizes.total(whole.collective), seconds=seconds)
 
 

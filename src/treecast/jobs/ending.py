@@ -110,24 +110,13 @@ def end_all(*children: "subprocess.Popen[bytes]") -> None:
 
 
 @contextmanager
-def ended_by_signals() -> Generator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP end the work inside: as KeyboardInterrupt, or SystemExit with 128 + the signal.
-
-    Only the first counts, so that nothing interrupts the end itself. A signal that was ignored before (nohup) stays so.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-
-    def end(number: int, frame: FrameType | None) -> None:
-        for each in _SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
-
+def _handled(numbers: Iterable[int], handle: Callable[[int, FrameType | None], None]) -> Generator[None]:
+    """Handle signals so inside, and behind it as before. Only the main thread can; others change nothing."""
+    in_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in numbers if in_main}
     try:
-        for number in (number for number in _SIGNALS if before[number] != signal.SIG_IGN):
-            signal.signal(number, end)
+        for number in before:
+            signal.signal(number, handle)
         yield
     finally:
         for number, handler in before.items():
@@ -135,23 +124,32 @@ def ended_by_signals() -> Generator[None]:
 
 
 @contextmanager
+def ended_by_signals() -> Generator[None]:
+    """Let SIGINT, SIGTERM and SIGHUP end the work inside: as KeyboardInterrupt, or SystemExit with 128 + the signal.
+
+    Only the first counts, so that nothing interrupts the end itself. A signal that was ignored before (nohup) stays so.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    with _handled([each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN], end):
+        yield
+
+
+@contextmanager
 def passing_on(ranks: Callable[[], Iterable[int]]) -> Generator[None]:
     """Pass SIGUSR1 and SIGUSR2 on to ``ranks``, processes: to a launcher they mean nothing, and would kill it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def send(number: int, frame: FrameType | None) -> None:
         for pid in ranks():
             with suppress(OSError):
                 os.kill(pid, number)
 
-    before = {number: signal.signal(number, send) for number in PASSED_ON}
-    try:
+    with _handled(PASSED_ON, send):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 # -- one rank that ends early: by an exception that nobody catches, or by sys.exit with a status ---------------------------

@@ -124,13 +124,8 @@ class Watch:
             return Ending(status, counts and f"events: {counts}")
         left = set(range(self._ranks)) - over - rest.keys()
         good = self._ranks - len(left) - len(bad) - len(worse)
-        words = [
-            *([why] if why else []),
-            *anew,
-            *_groups(bad),
-            f"{good} of {self._ranks} ended with 0",
-            *_groups(worse),
-        ]
+        words = [*([why] if why else []), *anew, *_groups(bad)]
+        words += [f"{good} of {self._ranks} ended with 0", *_groups(worse)]
         words += [f"{name_ranks(left) if len(left) <= _FEW else f'{len(left)} ranks'} had not ended"] if left else []
         words += [f"events: {counts}"] if counts else []
         return Ending(status, "; ".join(words), *[*first, (128 + signal.SIGKILL) * bool(worse)][:1])

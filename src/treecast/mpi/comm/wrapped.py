@@ -158,8 +158,8 @@ class Comm(Member, MPI.Intracomm):
         """Make another communicator once all ranks are known to: MPI would wait for who makes another call."""
         number, words = self._take_number(), Words(name)
         if not self.terms.survive:
-            said = words, words.digest
-            return make() if self._lane is None else self._lane.own(number, Ready(said, meets=True), make, (), {})
+            ready = Ready.of(words)._replace(meets=True)
+            return make() if self._lane is None else self._lane.own(number, ready, make, (), {})
         self._state.worker.wait()
         self._carry_out(number, Job(tuple, _end_begun, words=words))
         return make()
@@ -371,13 +371,7 @@ def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False
     if terms.late is not None and terms.deadline is None:
         raise PlanError("late needs a deadline over MPI, where calls may wait in MPI's own without one")
     if terms.survive and os.environ.get(_ULFM, "") not in ("1", "true"):
-        raise PlanError(
-            f"survive={terms.survive} needs a job that outlives a rank: "
-            + (
-                "start it without --tcp"
-                if "TREECAST_MEET" in os.environ
-                else "start it by treecast launch -n RANKS -- COMMAND"
-            )
-        )
+        how = "without --tcp" if "TREECAST_MEET" in os.environ else "by treecast launch -n RANKS -- COMMAND"
+        raise PlanError(f"survive={terms.survive} needs a job that outlives a rank: start it {how}")
     check_alike(dict(enumerate(said)))
     return Comm(comm).on_terms(terms, own, together)

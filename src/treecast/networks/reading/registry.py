@@ -125,12 +125,11 @@ def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
     large, or no reader, or several, take it.
     """
     if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISFIFO(mode):
-        raise ValueError(
-            "it is a folder: name a file in it" if stat.S_ISDIR(mode) else "it is no file"
-        )  # it may have no end
+        # a device may have no end
+        raise ValueError("it is a folder: name a file in it" if stat.S_ISDIR(mode) else "it is no file")
     with Path(path).open("rb") as file:
         data = file.read(_MOST_OF_GRAPHS + 1)
-    if not data.strip():
+    if not data or data.isspace():
         raise ValueError("it is empty")
     if data[:10].lstrip(b"\x89").startswith(b"treecast"):
         raise ValueError("it is a plan, no network: 'treecast show' says on which one")
