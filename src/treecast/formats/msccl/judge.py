@@ -187,7 +187,7 @@ def _check_sizes(program: Algorithm, found: _Finder) -> bool:
         wrong |= found.gpus(
             (chunks[:, place] > 0) & (said != loop) & (coll != "custom"),
             lambda g, name=name, said=said: (
-                f"{name} makes {said[g]} chunks of all gpus' data, and {coll} has {loop}, by nchunksperloop: make it 0 or fit"
+                f"{name} makes {said[g]} chunks of all gpus' data, where {coll} has {loop} by nchunksperloop: give 0 or as many"
             ),
         )
     wrong |= found.gpus(chunks.max(axis=1) > MOST_PLACES, lambda _: f"a buffer has more than {MOST_PLACES:,} chunks")
