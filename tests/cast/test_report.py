@@ -1,5 +1,8 @@
 """The lines and the status of a cast."""
 
+from time import monotonic, sleep
+
+from treecast.cast import report
 from treecast.cast.rank import Result
 from treecast.cast.report import CastOutcome, Far
 
@@ -57,3 +60,16 @@ def test_how_far_it_is():
     assert far.text == "0% of 1,000 bytes at all hosts together"
     far.say(250, 1000)
     assert far.text.startswith("25% of 1,000 bytes at all hosts together, ")
+
+
+def test_how_far_it_is_is_shown_though_nobody_is_at_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(report, "_EVERY", 0.01)
+    far, shown = Far(), ""
+    far.say(250, 1000)
+    with far.shown():
+        until = monotonic() + 100
+        while "and nothing new" not in shown:
+            assert monotonic() < until, shown
+            sleep(0.01)
+            shown += capsys.readouterr().err
+    assert shown.startswith("treecast: 25% of 1,000 bytes at all hosts together\n")
