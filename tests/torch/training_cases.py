@@ -10,6 +10,7 @@ import treecast.torch
 from tests.torch.ranks import harm
 
 STEPS, AT = 4, 2
+NORM = 1.0  # to which gradients are clipped: theirs is more
 
 
 def make_model():
@@ -51,6 +52,7 @@ def train(rank, victim=None, frame=None, what=signal.SIGKILL):
                 frames = harm(frame, what)
             optimiser.zero_grad()
             loss_of(ddp, rank, step).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), NORM)
             optimiser.step()
             if step == AT and frames is not None:
                 sent = frames[0]
@@ -70,5 +72,6 @@ def train_alone(size, victim=None, last=STEPS):
         optimiser.zero_grad()
         for rank in ranks:
             (loss_of(model, rank, step) / len(ranks)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), NORM)
         optimiser.step()
     return flat(model)
