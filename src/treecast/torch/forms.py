@@ -48,7 +48,7 @@ def _name_of(op: Any) -> str:
 
 
 class One(NamedTuple):
-    """A collective: its row of the table, the arguments of mpi4py's method, and the tensor that a mean divides."""
+    """A collective: its row of the table, the arguments of mpi4py's method, and its result: a tensor, or one for each rank."""
 
     row: Row
     arguments: tuple[Any, ...]
@@ -118,7 +118,7 @@ class Form:
             ends = kind.direction == "to"
             mine, out = (out if mine is IN_PLACE else mine, None) if ends else (None, out)
         given |= {"buf": out, "sendbuf": mine, "recvbuf": out}
-        return One(self._row, tuple(given[name] for name in self._names), out if "op" in self._names else None)
+        return One(self._row, tuple(given[name] for name in self._names), out)
 
 
 _MORE = (

@@ -8,6 +8,7 @@ from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
+from treecast.calls.collectives import has_holes
 from treecast.calls.deaths import Deaths
 from treecast.calls.table import Rank, job_of
 from treecast.calls.worker import done
@@ -77,8 +78,10 @@ class ProcessGroup(dist.ProcessGroup):
     def _carry_out(self, name: str, ones: Sequence[One], asked: Asked) -> None:
         with torch.autograd.profiler.record_function(f"treecast:{name}"):
             for one in ones:
-                is_sparse = one.out is not None and one.out.is_sparse
+                is_sparse = isinstance(one.out, torch.Tensor) and one.out.is_sparse
                 failed = self._sum_sparse(one.out) if is_sparse else self.collective(one, asked.seconds, name)
+                for rank in failed if has_holes(one.row.name) and one.out else ():
+                    one.out[rank].zero_()  # what frameworks count and add by allgathers is then that of the living
                 kind = one.row.kind
                 if kind is not None and kind.ends == "root" and asked.root in failed:
                     lost = f"the result is lost with its root, rank {asked.root}"
