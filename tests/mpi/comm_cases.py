@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from array import array
 
 import numpy as np
 import pytest
@@ -41,6 +42,14 @@ world.Allreduce(np.ones(1, int), total)
 assert total[0] == size
 assert world.last[:3] == ((), "MPI", "")
 assert 0 < world.last.seconds < 100
+
+# counts of a call may be in a list, or in an array of numpy's or Python's: all are one form, which is read once
+mine, taken = np.full(1 + me, me, np.uint8), np.zeros(size * (size + 1) // 2, np.uint8)
+world._lane._ready.clear()
+for form in (np.array, lambda counts: array("i", counts), list):
+    world.Allgatherv(mine, [taken, form([1 + rank for rank in range(size)]), MPI.BYTE])
+    assert (taken == np.repeat(np.arange(size), np.arange(size) + 1)).all()
+    assert len(world._lane._ready) == 1
 
 # down trees, too, equal sums have equal bits, whichever rank is late
 numbers = np.random.default_rng(me).standard_normal(1 << 14) * 10.0 ** (np.arange(1 << 14) % 25)

@@ -47,7 +47,10 @@ def word_of(argument: Any) -> Any:
     """Return the form of an argument that is no buffer: numbers, a datatype or an operation. Raises as ``form_of``."""
     if type(argument) in _PLAIN:
         return argument
-    return tuple(map(word_of, argument)) if type(argument) in LISTS else (type(argument), argument.handle)
+    if type(argument) in LISTS:
+        return tuple(map(word_of, argument))
+    # counts may be an array of numpy's or Python's, or a number of numpy's
+    return word_of(argument.tolist()) if hasattr(argument, "tolist") else (type(argument), argument.handle)
 
 
 def in_order(name: str, arguments: Sequence[Any], named: dict[str, Any]) -> Sequence[Any]:
