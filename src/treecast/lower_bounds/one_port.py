@@ -125,6 +125,15 @@ def least_doubling(sends: int, first: int, most: int) -> int:
     return count + -(-max(0, left) // most)
 
 
+@kept(4)
+def _answering(network: Network) -> tuple[Ints, Ints]:
+    """Return how many arcs leave each node, and whether one leads back from it wherever one enters it: int64 (N,)."""
+    arcs, many = arcs_of(network), network.nodes
+    tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    lacking = ~np.isin(tail * many + head, head * many + tail)
+    return np.bincount(tail, minlength=many), (np.bincount(head[lacking], minlength=many) == 0).astype(np.int64)
+
+
 @kept(64)
 def senders(network: Network, root: int, ports: int = 1, late: int = 1) -> tuple[int, ...]:
     """Return how many nodes can hold anything of the root's before step 0, 1, 2, … with so many ports each, until all can.
@@ -137,12 +146,9 @@ def senders(network: Network, root: int, ports: int = 1, late: int = 1) -> tuple
     >>> senders(network("path:5"), 0), senders(network("complete:9"), 0, 2, 3)
     ((1, 2, 3, 4, 5), (1, 1, 1, 3, 5, 7, 9))
     """
-    arcs, far = arcs_of(network), network.distance(root, np.arange(network.nodes))
-    pairs = set(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True))
-    out = np.bincount(arcs.tail, minlength=network.nodes)
-    told_by = np.array([all((v, u) in pairs for u in arcs.tail[arcs.head == v].tolist()) for v in range(network.nodes)])
-    others = np.arange(network.nodes) != root
-    free = np.append(out[root], np.sort((out - told_by)[others])[::-1])  # arcs over which each may tell somebody
+    every = np.arange(network.nodes)
+    far, (out, told_by) = network.distance(root, every), _answering(network)
+    free = np.append(out[root], np.sort((out - told_by)[every != root])[::-1])  # arcs over which each may tell somebody
     holding, since, last = [1], np.zeros(1, np.int64), late * int(far.max())
     while holding[-1] < network.nodes:
         now = len(holding)

@@ -19,6 +19,7 @@ from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.kept import kept
 from treecast.networks.separators import far_and_back
 from treecast.ragged import places
 
@@ -229,15 +230,14 @@ def there_and_back(job: Job, known: Sequence[Bound]) -> list[Bound]:
     network, one_root = job.network, job.kind.blocks == "one"
     if not (one_root or network.seen_alike or network.nodes <= distances.LOOKED_AT):
         return []  # not every owner can be looked at
-    owners: list[int] = [job.collective.root] if one_root else [0]
+    owners: tuple[int, ...] = (job.collective.root,) if one_root else (0,)
     if not (one_root or network.seen_alike):
-        owners = far_and_back(network, range(network.nodes))[0].tolist()
+        owners = tuple(far_and_back(network, range(network.nodes))[0].tolist())
 
     back, many = network.reversed(), job.collective.messages
 
     def each(where: Network, chunks: int) -> Ints:
-        """Return how long a reduce to each owner takes at least, or a broadcast from it."""
-        return np.array([_of_all(Spread(where, (v,), chunks, job.others, True, True, "M"), job.model) for v in owners])
+        return _from_each(where, owners, chunks, job.model)
 
     there, again = each(back, 1), each(network, 1)
     value = int((there + again).min())
@@ -254,6 +254,13 @@ def there_and_back(job: Job, known: Sequence[Bound]) -> list[Bound]:
             arrived(steps(int(again.min()) + busy, f"⌈{formula}⌉ + broadcast of one sum", _LATER), job.model.latency),
         ]
     return [replace(bound, given=job.given) for bound in found]
+
+
+@kept(8)
+def _from_each(network: Network, owners: tuple[int, ...], chunks: int, model: Model) -> Ints:
+    """Return how long a broadcast from each owner takes at least, or backwards a reduce to it: int64 (owners,)."""
+    others = network.rank_count - 1
+    return np.array([_of_all(Spread(network, (v,), chunks, others, True, True, "M"), model) for v in owners])
 
 
 def _of_all(spread: Spread, model: Model) -> int:
