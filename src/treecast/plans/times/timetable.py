@@ -185,7 +185,7 @@ def list_paths(network: Network, path: Ints, port: Ints, length: Ints) -> tuple[
     return timed.step, timed.steps
 
 
-def in_turns(ways: Ways, part: Ints) -> Built:
+def in_turns(ways: Ways, part: Ints) -> Timed:
     """Return a list schedule for all ports in which payloads go in blocks: of a block all goes before any of the next.
 
     If no arc is in more than s trees, a turn keeps it busy for s blocks at most. So a block waits no longer than if there were
@@ -200,7 +200,7 @@ def in_turns(ways: Ways, part: Ints) -> Built:
         left, when, number = ways.heights[hop], cut.turn, part[hop]
         for keys in ([when, -left], [when * (1 + int(part.max())) + number - left]):
             found.append(listed(cut, model("all-port"), keys, pools=parallel(ways.network)))
-    return min(found, key=lambda timed: timed.steps).built()
+    return min(found, key=lambda timed: timed.steps)
 
 
 def there_and_back(*tables: Timed, least: int = 0, passes: int = 5) -> Timed:

@@ -19,7 +19,7 @@ from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder, looks_different
 from treecast.plans.search import HOP, WORK
 from treecast.plans.times.pipelines import streams
-from treecast.plans.times.timetable import MOST_IN_TURNS, in_turns, listed, parallel
+from treecast.plans.times.timetable import MOST_IN_TURNS, Timed, in_turns, listed, parallel
 from treecast.plans.ways.trees.balanced import grown
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Payloads
@@ -65,8 +65,8 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
     owners, tried = _owners(job), list[tuple[int, NDArray[np.int32]]]()
     found = _listed(_ways(job, _grow(network, owners, 1, max(1.0, least / messages))), in_turn=False)
     for trees, (share, deeper) in _attempts(network, len(owners), messages):
-        if found.claims.steps == least:
-            return found
+        if found.steps == least:
+            return found.built()
         taken = _grow(network, owners, trees, max(1.0, least * trees * share / messages), deeper)
         ways = _ways(job, taken)
         found = min(found, *(_listed(ways, in_turn=turn) for turn in (False, True)), key=_steps)
@@ -76,15 +76,15 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
     # filling and emptying trees takes some turns: of few trees the busiest arcs tell most
     tried.sort(key=lambda each: (each[0] * (1 + 2 * len(each[1]) / sums), len(each[1])))
     for busiest, taken in tried:
-        if found.claims.steps > max(least, busiest) and left > 0:
+        if found.steps > max(least, busiest) and left > 0:
             ways = _ways(job, taken)
             found = min(found, in_turns(ways, ways.payload % len(taken)), key=_steps)
             left -= min(MOST_IN_TURNS, int(np.count_nonzero(taken >= 0)) * -(-sums // len(taken)))
-    return found
+    return found.built()
 
 
-def _steps(built: Built) -> int:
-    return built.claims.steps
+def _steps(timed: Timed) -> int:
+    return timed.steps
 
 
 def _attempts(network: Network, owners: int, messages: int) -> list[tuple[int, tuple[float, int]]]:
@@ -148,9 +148,9 @@ def _ways(job: Job[Network], taken: NDArray[np.int32]) -> Ways:
     )
 
 
-def _listed(ways: Ways, *, in_turn: bool) -> Built:
+def _listed(ways: Ways, *, in_turn: bool) -> Timed:
     """Return a list schedule: the sends go first that are farthest from the end; ``in_turn``: tree by tree."""
-    return listed(ways, model("all-port"), [ways.turn * in_turn, -ways.heights], pools=parallel(ways.network)).built()
+    return listed(ways, model("all-port"), [ways.turn * in_turn, -ways.heights], pools=parallel(ways.network))
 
 
 def _parts(job: Job[Network], trees: int) -> tuple[Ints, Ints]:

@@ -194,5 +194,5 @@ def _share_arcs(trees: TreeSet) -> bool:
 def _in_turn(trees: TreeSet, messages: int, copies: int) -> _Choice:
     """Return the same of trees that share arcs."""
     carried = streams(messages, len(trees), copies)
-    made = list_of_trees(Ways.of_trees(trees.network, [(trees, carried)]))
+    made = list_of_trees(Ways.of_trees(trees.network, [(trees, carried)])).built()
     return _Choice(trees, made.claims.steps, carried, made.rows)

@@ -34,7 +34,7 @@ from treecast.plans.built import Built, Job
 from treecast.plans.registry import Option, builder, looks_different, whole_number
 from treecast.plans.search import HOP, WORK, best_of
 from treecast.plans.times.pipelines import streams
-from treecast.plans.times.timetable import in_orbits, in_turns, listed
+from treecast.plans.times.timetable import Timed, in_orbits, in_turns, listed
 from treecast.plans.ways.trees import axes
 from treecast.plans.ways.trees.balanced import PASSES, balanced_trees
 from treecast.plans.ways.trees.disjoint import known_trees
@@ -133,7 +133,7 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     The bound is ⌈M x (N - 1) / least in-degree⌉ steps. It is met where the arcs into each node are used alike and the list
     schedule leaves no gaps; each schedule shows how far it is from it.
     """
-    return list_of_trees(_evenly_dealt(job, [_trees(job, root) for root in _roots(job).tolist()]))
+    return list_of_trees(_evenly_dealt(job, [_trees(job, root) for root in _roots(job).tolist()])).built()
 
 
 @builder(
@@ -151,7 +151,7 @@ def over_translated_trees(job: Job[Network]) -> Built:
     network = job.network
     found = [_trees(job, 0)] if network.nodes > 1 else []
     longer = [least_crowded(trees, _left_over(job, trees)) for trees in found]
-    built = list_of_trees(_dealt(job, found, longer), in_orbits(network))
+    built = list_of_trees(_dealt(job, found, longer), in_orbits(network)).built()
     return built._replace(claims=Claims(built.claims.steps, built.claims.transmissions * network.nodes))
 
 
@@ -229,12 +229,12 @@ def _dealt(job: Job[Network], found: list[TreeSet], longer: list[list[int]]) -> 
     return Ways.of_trees(job.network, parts)
 
 
-def list_of_trees(ways: Ways, wanted: Takes | None = None) -> Built:
+def list_of_trees(ways: Ways, wanted: Takes | None = None) -> Timed:
     """Return a list schedule of ways down trees for all ports: those go first that have most sends below them.
 
     ``wanted``: the resources of arcs, where those are not the arcs themselves.
     """
-    return listed(ways, model("all-port"), [-ways.below * ways.lengths], wanted=wanted).built()
+    return listed(ways, model("all-port"), [-ways.below * ways.lengths], wanted=wanted)
 
 
 def _outgrown(job: Job[Network]) -> str:
@@ -275,17 +275,17 @@ def over_balanced_trees(job: Job[Network]) -> Built:
     """
     network, sizes, roots = job.network, job.collective.sizes(), _roots(job)
     if not len(roots):
-        return list_of_trees(_dealt(job, [], []))
+        return list_of_trees(_dealt(job, [], [])).built()
     least, longest = best(bounds(job.collective, network, 1, job.model), "steps").value, int(sizes[roots].max())
 
-    def made(trees: int, deeper: int) -> Built:
+    def made(trees: int, deeper: int) -> Timed:
         each, alike = -(-longest // trees), job.collective.lengths is None  # chunks down a tree
         most = float(trees / optimum(network)) if alike else least / each
         found = balanced_trees(network, roots.tolist(), trees if alike else -(-sizes[roots] // each), most, deeper)
         return list_of_trees(_evenly_dealt(job, found))
 
     tried = (made(*attempt) for attempt in _attempts(network, longest))
-    return best_of(tried, lambda built: (built.claims.steps,), least)
+    return best_of(tried, lambda timed: (timed.steps,), least).built()
 
 
 def _attempts(network: Network, messages: int) -> list[tuple[int, int]]:
@@ -332,6 +332,6 @@ def over_split_off_trees(job: Job[Network]) -> Built:
     it than from it, or fewer.
     """
     if job.network.rank_count == 1:
-        return list_of_trees(_dealt(job, [], []))
+        return list_of_trees(_dealt(job, [], [])).built()
     ways = _evenly_dealt(job, list(trees_split_off(job.network, seed_of(job))))
-    return in_turns(ways, ways.payload)
+    return in_turns(ways, ways.payload).built()
