@@ -18,7 +18,7 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import Job
-from treecast.plans.search import WORK
+from treecast.plans.search import WORK, affordable
 from treecast.plans.ways.trees.packed import tree_set
 from treecast.plans.ways.trees.spanning import breadth_first, pruned
 from treecast.plans.ways.ways import Ways
@@ -26,8 +26,9 @@ from treecast.schedule import Payloads
 from treecast.takes import takes
 
 CHANGES = 256
-"""Changes that are tried, for each arc in each tree."""
-_CHANGE = 2**8  # units of work for a change
+"""Changes that are tried, for each two nodes that arcs join, in each tree."""
+_CHANGE = 2**6  # units of work for a change
+_MOST_CHANGES = WORK // (4 * _CHANGE)
 _HEAT = 0.1
 _FEW = 2**14  # hops of the trees of all roots
 _TREES, _DEEPER = (8, 6, 5, 4, 3, 2, 1), (0.02, 0.1)  # of each root, and the cost of an arc more to a node
@@ -36,9 +37,10 @@ _SEEDS = (1, 2, 3)
 
 def even_ways(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     """Yield the ways of even trees, of data that everybody wants in one copy, and the collective of a message for each tree."""
-    for seed, trees, deeper in product(_SEEDS, _TREES, _DEEPER):
-        if roots := roots_of(job, trees):
-            yield of_one_chunk(job, trees, even_trees(job.network, job.model, roots, deeper, seed))
+    some = [(trees, roots) for trees in _TREES if (roots := roots_of(job, trees))]
+    every = affordable(product(_SEEDS, some, _DEEPER), lambda each: _CHANGE * _changes(job.network, len(each[1][1])))
+    for seed, (trees, roots), deeper in every:
+        yield of_one_chunk(job, trees, even_trees(job.network, job.model, roots, deeper, seed))
 
 
 def roots_of(job: Job[Network], trees: int) -> list[int]:
@@ -97,7 +99,7 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
     up = _alike(network, top) if network.relays is None else _past_other_relays(network, top, seed)
     load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
-    count, chance = min(CHANGES * len(arcs.head) * len(top), WORK // _CHANGE), np.random.default_rng(seed)
+    count, chance = _changes(network, len(top)), np.random.default_rng(seed)
     unit = 4 * max(1.0, float((load / wanted.room).mean())) ** 3
     cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
     which, arc, turn = (chance.integers(many, size=count) for many in (len(top), len(arcs.head), len(arcs.head)))
@@ -109,6 +111,11 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     changes = (which, arc, cooling.astype(np.int64), turn)
     even(changes, *ends, wanted.resource, wanted.room, top, relay, round(deeper * unit), up, children, load)
     return up
+
+
+def _changes(network: Network, trees: int) -> int:
+    """Return how many changes are tried in so many trees: to hear by another cable of the same link is none of a tree."""
+    return min(CHANGES * len(arcs_of(network, single=True).head) * trees, _MOST_CHANGES)
 
 
 def _alike(network: Network, top: Ints) -> NDArray[np.int32]:
