@@ -16,6 +16,8 @@ WORK = 2**29
 """The units of work of a search."""
 HOP = 2**9
 """The units that it takes to find the step of a hop on a machine."""
+MET = 0.001
+"""The share of a time that nobody searches to gain, where times are no whole steps."""
 
 
 def affordable(attempts: Iterable[Tried], cost: Callable[[Tried], int]) -> Iterator[Tried]:

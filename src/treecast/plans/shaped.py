@@ -1,8 +1,9 @@
 """The plan that takes the least time where arcs cost differently: shaped by the costs of each, or around the dear ones.
 
 For each number of chunks the sends of every arc take their gaps and delays in steps, and builders that read the table of a
-machine plan for that. Numbers of chunks go up, two in each octave, until three in a row are worse. The same is tried without
-the dearest arcs: so nobody is worse off for having them. What is best takes the least time by the clock that knows no steps.
+machine plan for that. Numbers of chunks go up, two in each octave, until three in a row gain next to nothing. The same is tried
+without the dearest arcs: so nobody is worse off for having them. What is best takes the least time by the clock that knows no
+steps.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ from treecast.plans.amounts import Amount
 from treecast.plans.built import Job
 from treecast.plans.choice import build
 from treecast.plans.request import request
+from treecast.plans.search import MET
+from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.schedule.costs import Costs, seconds_by_events, seconds_by_steps
 from treecast.schedule.sizes import Sizes, block_of, cut, divided
@@ -52,11 +55,12 @@ def shaped(
                 continue
         worse, least = 0, inf
         for each in [sizes] if sizes else _cuts(asked, amount):
+            report(0, 0, f"plans of {each.messages:,} chunks")
             made = _planned(asked, place, costs, each)
             if made is None:
                 break
             seconds = seconds_by_events(made, costs)
-            worse, least = (0, seconds) if seconds < least else (worse + 1, least)
+            worse, least = (0, seconds) if seconds < least * (1 - MET) else (worse + 1, least)
             found.append((seconds, len(found), made))
             if worse == _WORSE:
                 break

@@ -35,7 +35,7 @@ from treecast.plans.choice import choose, run_builder, serious
 from treecast.plans.entries import builders
 from treecast.plans.registry import Builder, any_machine, every_port
 from treecast.plans.request import schedule_of
-from treecast.plans.search import best_of
+from treecast.plans.search import MET, best_of
 from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
 from treecast.plans.ways.even_trees import CHANGES, even_ways
 from treecast.plans.ways.grown_trees import grown_ways
@@ -171,12 +171,16 @@ def _fewest(job: Job[Any], known: Iterator[tuple[Ways, Collective | None]], even
 
 
 def least_steps(job: Job[Any]) -> int:
-    """Return the lower bound of the steps of a job; 0 where none is known."""
+    """Return the lower bound of the steps of a job; 0 where none is known.
+
+    Where arcs take unlike times, steps are rounded seconds, and next to the bound is as good.
+    """
     try:
         known = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
     except PlanError:
         return 0
-    return tightest(known, "steps").value
+    least = tightest(known, "steps").value
+    return least + int(MET * least) if job.model.arcs else least
 
 
 @any_machine(
