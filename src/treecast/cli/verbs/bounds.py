@@ -51,12 +51,13 @@ def bounds(
         raise TreecastError("seconds are of bytes at a cost: write --bytes 16MiB, too")
     if costs is None and sizes is not None:
         raise PlanError(NO_RATE)
-    found = describe(find_gap(where, wanted, copies, machine, against=asked.against))
-    if costs is not None and sizes is not None:
-        least = sizes.least(wanted)
-        bound = bound_seconds(
-            wanted, where, copies, machine, block=least, cost=costs.least, against=asked.against, costs=costs
-        )
-        found = found if bound is None else found.joined(describe(bound))
-        found = found.adding({}, {"data": amount(replace(wanted, messages=1), sizes)})
+    with console.progress("bounds", after=2):
+        found = describe(find_gap(where, wanted, copies, machine, against=asked.against))
+        if costs is not None and sizes is not None:
+            least = sizes.least(wanted)
+            bound = bound_seconds(
+                wanted, where, copies, machine, block=least, cost=costs.least, against=asked.against, costs=costs
+            )
+            found = found if bound is None else found.joined(describe(bound))
+            found = found.adding({}, {"data": amount(replace(wanted, messages=1), sizes)})
     return console.show(found, as_json)
