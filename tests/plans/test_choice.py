@@ -11,6 +11,7 @@ from treecast.description import describe
 from treecast.errors import PlanError
 from treecast.plans import choice, plan
 from treecast.plans.baselines import baseline
+from treecast.plans.request import request
 
 JOBS = [
     ("broadcast", "torus:3x3", {"messages": 12}),
@@ -124,3 +125,14 @@ def test_a_plan_by_a_rule_makes_few_calls():
     finally:
         sys.setprofile(None)
     assert calls < 720
+
+
+@pytest.mark.parametrize("spec", ["ring:5", "mesh:3x3", "tree:2,2", "petersen"])
+@pytest.mark.parametrize("model", ["all-port", "one-port", "one-port,half"])
+def test_no_plan_takes_less_than_its_builder_says_that_it_takes_at_least(spec, model):
+    job, able = request("allreduce", spec, messages=2, model=model)
+    bound = [entry for entry in able if entry.least]
+    assert bound
+    for entry in bound:
+        made = choice.run_builder(job, entry).claims
+        assert entry.least(job) <= (made.steps, made.transmissions), entry.name

@@ -14,6 +14,7 @@ from treecast import formats
 from treecast.errors import TreecastError
 from treecast.lower_bounds.seconds import bound_seconds
 from treecast.models import Cost
+from treecast.plans import fastest
 from treecast.plans.entries import builders
 from treecast.plans.timing import time_plan
 from treecast.schedule.costs import Costs, read_costs, seconds_by_events, seconds_by_steps
@@ -174,3 +175,18 @@ def test_builders_for_any_machine_are_asked_where_others_are_far_from_the_bound(
     seconds = [each.steps * Cost(1e-6, 1 / 1.25e9).step_time(each.sizes.chunk) for each in (taken, other)]
     assert taken.builder == "priced-trees"
     assert 1.4 * seconds[0] < seconds[1]
+
+
+@pytest.mark.parametrize("kind", ["allreduce", "allgather", "broadcast", "reduce-broadcast"])
+@pytest.mark.parametrize("model", ["all-port", "one-port"])
+def test_a_bound_leaves_out_no_plan_that_takes_less(kind, model, monkeypatch):
+    graph = nx.MultiGraph([("a", "b")] * 2 + [("b", "c"), ("c", "d"), ("d", "a")])
+    job = treecast.job(kind, graph, model=model)
+
+    def seconds() -> tuple[float, ...]:
+        made = (treecast.plan(job, bytes=size, latency="1us", rate="12.5GB/s") for size in ("1MB", "100MB"))
+        return tuple(seconds_by_steps(each, Costs.of("1us", "12.5GB/s")) for each in made)
+
+    cut = seconds()
+    monkeypatch.setattr(fastest.Search, "_least", lambda search, messages, entry: 0.0)
+    assert seconds() == pytest.approx(cut, rel=1e-9)

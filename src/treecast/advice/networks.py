@@ -17,7 +17,7 @@ from treecast.plans.choice import serious
 from treecast.plans.fastest import Search
 from treecast.plans.registry import Builder
 from treecast.plans.request import request
-from treecast.progress import report
+from treecast.progress import nobody, report, reporting
 from treecast.schedule.costs import Costs
 from treecast.schedule.sizes import Sizes, block_of, spell_total
 from treecast.units import spell_seconds
@@ -141,7 +141,8 @@ class Asked:
         if self.most_degree is not None and degree > self.most_degree:
             return None
         search, entries = self.search(where)
-        chosen = search.best_of_all(serious(entries, search.one))
+        with reporting(nobody):
+            chosen = search.best_of_all(serious(entries, search.one))
         sizes = search.sizes(chosen.messages)
         steps = round(chosen.seconds / search.costs.default.step_time(sizes.chunk))
         return Option(

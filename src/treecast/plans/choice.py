@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from treecast.collectives import find_backwards
 from treecast.description import Described, Description, Table, describe, list_few
 from treecast.errors import PlanError
-from treecast.lower_bounds import best, bounds, is_least
+from treecast.lower_bounds import best, bounds, is_least, tightest
 from treecast.plans.built import Built, Job
 from treecast.plans.entries import builders
 from treecast.plans.job import job, takes
 from treecast.plans.registry import Builder
 from treecast.plans.request import check_memory, request, schedule_of
+from treecast.plans.search import MET
 from treecast.schedule import Claims, Schedule
 
 _MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
@@ -56,22 +56,22 @@ def choose(
 ) -> tuple[Builder, Built | None]:
     """Return the best of some builders for a job, and the rows it built if they were needed to find out.
 
-    Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. Rules by which each
-    node knows its part cost nothing to compare, so they are all compared first. On networks of more than 4096 nodes the first is
-    taken if it has no closed form. ``known``: the costs of some, by ``id()``.
+    Builders are tried until one meets both lower bounds, and not if their own bounds say that they take no less than another.
+    Rules by which each node knows its part cost nothing to compare, so they are all compared first. On networks of more than
+    4096 nodes the first is taken if it has no closed form. ``known``: the costs of some, by ``id()``.
     """
     tried = serious(entries, job)
     if len(tried) == 1:
         return tried[0], None
-    if not any(entry.is_for(job) for entry in tried):  # to time ways anew takes longest: closed forms come first
-        tried.sort(key=lambda entry: entry.claims is None)
+    if not any(entry.is_for(job) for entry in tried):  # to time ways anew takes longest
+        tried.sort(key=by_work)
     # closed forms are all compared: bounds are needed only to stop building
-    compared, halved = all(entry.claims for entry in tried), all(entry.halves for entry in tried)
+    compared = all(entry.claims for entry in tried)
     found = list[Candidate]()
     for entry in tried:
-        if found and entry.at is None and not compared and _is_least(job, _best(found), halved=halved):
+        if found and entry.at is None and not compared and _is_least(job, _best(found)):
             break
-        if entry.halves and not compared and any(_is_least(job, candidate, halved=True) for candidate in found):
+        if entry.least and found and not compared and () < _best(found).cost[:2] <= entry.least(job):
             continue
         if entry.claims is None and job.network.nodes > _MOST_COMPARED:
             if not found:
@@ -82,6 +82,11 @@ def choose(
     if chosen.claims is None:
         raise PlanError(found[0].reason)
     return chosen.builder, chosen.built
+
+
+def by_work(entry: Builder) -> tuple[bool, bool]:
+    """Return what puts closed forms first, and those last of which a bound of their own may say that they are not needed."""
+    return entry.claims is None, entry.least is not None
 
 
 def _best(found: list[Candidate]) -> Candidate:
@@ -202,28 +207,24 @@ def _try(job: Job[Any], entry: Builder) -> Candidate:
     return Candidate(entry, built.claims, built, distance=_distance(job, built))
 
 
-def _is_least(job: Job[Any], candidate: Candidate, *, halved: bool = False) -> bool:
+def _is_least(job: Job[Any], candidate: Candidate) -> bool:
     """Return whether a candidate meets the lower bounds of steps and transmissions, so that nobody has to look further.
 
-    On large networks steps are enough. ``halved``: the bounds of both ways, one after the other, of a schedule that goes there
-    and back. Where distance counts too, none tell.
+    On large networks steps are enough. Where distance counts too, none tell.
     """
     if job.model.routing or candidate.claims is None:
         return False
-    steps, sends = candidate.claims.steps, candidate.claims.transmissions
-    forward = job.collective.traits.there_and_back if halved else ""
+    steps, machine, where = candidate.claims.steps, job.model, job.network
     try:
-        if not forward:
-            machine, where = job.model, job.network
-            fewer = sends if where.nodes <= _MOST_FEWER_SENDS else None
-            return is_least(
-                steps, job.collective, where, machine, transmissions=fewer, copies=job.copies, against=job.against
-            )
-        parts = [job.doing(kind) for kind in (find_backwards(forward), forward)]
-        known = [bounds(part.collective, part.network, part.copies, part.model, against=part.against) for part in parts]
+        if machine.arcs:
+            found = bounds(job.collective, where, job.copies, machine, against=job.against)
+            return steps <= (1 + MET) * tightest(found, "steps").value
+        fewer = candidate.claims.transmissions if where.nodes <= _MOST_FEWER_SENDS else None
+        return is_least(
+            steps, job.collective, where, machine, transmissions=fewer, copies=job.copies, against=job.against
+        )
     except PlanError:
         return False
-    return (steps, sends) == tuple(sum(best(each, of).value for each in known) for of in ("steps", "transmissions"))
 
 
 def run_builder(job: Job[Any], entry: Builder) -> Built:

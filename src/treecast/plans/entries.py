@@ -11,6 +11,7 @@ from treecast.collectives import COLLECTIVES, Kind
 from treecast.description import Description
 from treecast.discovery import import_all
 from treecast.errors import PlanError
+from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job
@@ -39,11 +40,15 @@ def _in_order(entries: Iterable[Builder]) -> tuple[Builder, ...]:
     It follows from their fields. Those that are there to compare with come last, and before them those that are no model's own
     choice. Of the others closed forms come first: they cost nothing to compare, and may meet the bound. Of these come first
     those of which a node knows its part from its label, so that ``program`` and ``plan`` take the same. Then come builders for
-    named kinds of networks, for any network, and for those that conditions choose, which search longest. Of equals come first
-    those for fewer networks, then those that send each chunk once, then those for more machines, then names by the alphabet.
+    named kinds of networks, for any network, and for those that conditions choose, which search longest; behind them those
+    whose method is bound by more than the job. Of equals come first those for fewer networks, then those that send each chunk
+    once, then those for more machines, then names by the alphabet.
     """
     return tuple(
-        sorted(entries, key=lambda e: (e.baseline, not e.models, e.claims is None, e.at is None, e.on.breadth))
+        sorted(
+            entries,
+            key=lambda e: (e.baseline, not e.models, e.claims is None, e.at is None, e.on.breadth, e.least is not None),
+        )
     )
 
 
@@ -152,9 +157,23 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         claims=claims if entry.claims else None,
         at=at if entry.at else None,
         facts=facts,
-        halves=bool(kind.there_and_back),
+        least=(lambda job: least_of(parts(job))) if kind.there_and_back else None,
         alike=True,  # backwards a send keeps its ports at the end of its delay
     )
+
+
+def least_of(parts: Iterable[Job[Any]]) -> tuple[int, int]:
+    """Return the least steps and transmissions of some jobs that come one after the other; 0 where no bounds tell."""
+    steps = sends = 0
+    for job in parts:
+        if job.model.routing:  # distance counts, too
+            return 0, 0
+        try:
+            known = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
+        except PlanError:
+            return 0, 0
+        steps, sends = (more + tightest(known, of).value for more, of in ((steps, "steps"), (sends, "transmissions")))
+    return steps, sends
 
 
 def _no_rule(job: Job[Any], node: int) -> Built:

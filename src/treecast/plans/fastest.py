@@ -6,21 +6,24 @@ the winner is built. Builders without a closed form are built for the few counts
 takes a whole block.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isqrt
 from typing import Any
 
 from treecast.errors import PlanError
+from treecast.lower_bounds import best, bounds, tightest
 from treecast.lower_bounds.seconds import TimeBound, bound_seconds
 from treecast.plans.amounts import Amount
 from treecast.plans.built import Built, Job
-from treecast.plans.choice import build, run_builder, serious
+from treecast.plans.choice import build, by_work, run_builder, serious
 from treecast.plans.job import job, takes
 from treecast.plans.registry import Builder
 from treecast.plans.request import request, schedule_of
+from treecast.plans.search import MET
 from treecast.plans.shaped import shaped
+from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.schedule.costs import Costs, seconds_by_steps
 from treecast.schedule.sizes import Sizes, block_of, cut, divided
@@ -29,7 +32,7 @@ _AROUND = 64  # chunk counts on either side of the best one of the closed form
 _SPAN = 2520  # chunks from which a closed form's slope is taken: a multiple of all numbers of trees up to 10
 _MOST_MESSAGES = 2**31 - 1
 _OCTAVES, _FEW_NODES = (4, 8), 2**6  # chunk counts where arcs are parallel, and bounds say least of few chunks
-_MET = 0.001  # above the bound: nobody builds to gain less
+_LESS = 1 - 1e-9  # times as long: anything beyond is rounding
 _FAR = 0.25  # above the bound, where builders for any machine are asked, too
 
 
@@ -183,12 +186,12 @@ class Search:
     def sizes(self, messages: int) -> Sizes:
         """Return the data divided into blocks of at most so many chunks."""
         amount = self.amount
-        return divided(self.one.collective, amount.total, cut(self.block, messages, amount.item).chunk, amount.item)
+        return divided(self.one.collective, amount.total, self._chunk(messages), amount.item)
 
     def job(self, messages: int, entry: Builder) -> Job[Any]:
         """Return the job with this many chunks, and the builder's best values for the options that the user left open."""
         job = self.one.of(messages)
-        suited = entry.suits(job, cut(self.block, messages, self.amount.item).chunk, self.costs.default)
+        suited = entry.suits(job, self._chunk(messages), self.costs.default)
         return replace(job, options={**suited, **job.options})
 
     def best_of_all(self, entries: Sequence[Builder]) -> Choice:
@@ -201,38 +204,60 @@ class Search:
         own = [entry for entry in entries if entry.is_for(self.one) and not entry.baseline]
         able = [entry for entry in own or entries if entry.claims or not large] or list(entries)
         others = [entry for entry in entries if entry.any_model and entry not in able and not large]
-        tried = [(entry, _MET) for entry in sorted(able, key=lambda entry: entry.claims is None)]
-        for entry, near in [*tried, *((entry, _FAR) for entry in others)]:
+        tried = [(entry, MET) for entry in sorted(able, key=by_work)]
+        tried += [(entry, _FAR) for entry in sorted(others, key=by_work)]
+        for place, (entry, near) in enumerate(tried):
+            report(place, len(tried), entry.name)
             least = min((choice.seconds for choice in found), default=inf)
             if entry.claims is None and found and self.bound and least <= self.bound.seconds * (1 + near):
                 break
-            if choice := self.best(entry):
-                found.append(choice)
+            found.extend(self.best(entry, found))
         if not found:
             job = self.one
             raise PlanError(
                 f"there is no plan of {job.collective.kind} on {job.network.spec} for {self.amount.total:,} bytes"
             )
-        return min(found, key=lambda choice: (choice.seconds, choice.messages))
+        return min(found, key=_cost)
 
-    def best(self, entry: Builder) -> Choice | None:
-        """Return the number of chunks with which a builder takes the least time; None where it can do none."""
-        if entry.claims is None or self.one.model.combining:
-            return self._best_of(self._few(), lambda messages: self._built(entry, messages))
-        return self._best_of(self._around(entry), lambda messages: self._claimed(entry, messages))
+    def best(self, entry: Builder, others: Sequence[Choice] = ()) -> list[Choice]:
+        """Return the number of chunks with which a builder takes the least time; none where it can do none, or is not built for
+        any, as a lower bound says that it cannot take less than others.
+        """
+        if entry.claims is not None and not self.one.model.combining:
+            claimed = (self._claimed(entry, messages) for messages in self._cut(self._around(entry)))
+            return sorted(filter(None, claimed), key=_cost)[:1]
+        found, seconds = list[Choice](), min((choice.seconds for choice in others), default=inf)
+        counts = self._cut(self._few())
+        for least, messages in sorted((self._least(messages, entry), messages) for messages in counts):
+            if least < seconds * _LESS and (choice := self._built(entry, messages)):
+                found.append(choice)
+                seconds = min(seconds, choice.seconds)
+        return sorted(found, key=_cost)[:1]
 
-    def _best_of(self, counts: list[int], take: Callable[[int], Choice | None]) -> Choice | None:
-        made = {cut(self.block, messages, self.amount.item).messages for messages in counts}
-        taken = [choice for messages in sorted(made) if (choice := take(messages))]
-        return min(taken, key=lambda choice: (choice.seconds, choice.messages), default=None)
+    def _cut(self, counts: list[int]) -> list[int]:
+        """Return into how many chunks a block is cut for some numbers of them: of equal length but the last."""
+        return sorted({cut(self.block, messages, self.amount.item).messages for messages in counts})
+
+    def _least(self, messages: int, entry: Builder) -> float:
+        """Return the seconds that so many chunks take at least, by lower bounds of the steps; 0 where steps do not tell."""
+        job = self.one.of(messages)
+        if self.bound is None or job.model.combining or job.model.arcs or self.costs.unlike:
+            return 0.0
+        which = best if job.options else tightest  # somebody asks for sums that nobody owns by an option
+        known = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
+        own = entry.least(job)[0] if entry.least and not entry.why_not(job) else 0
+        return max(own, which(known, "steps").value) * self.costs.default.step_time(self._chunk(messages))
+
+    def _chunk(self, messages: int) -> int:
+        """Return the bytes of each of so many chunks of a block."""
+        return cut(self.block, messages, self.amount.item).chunk
 
     def _claimed(self, entry: Builder, messages: int) -> Choice | None:
         job = self.job(messages, entry)
         steps = _steps(entry, job)
         if steps is None:
             return None
-        chunk = cut(self.block, messages, self.amount.item).chunk
-        return Choice(steps * self.costs.default.step_time(chunk), job, entry)
+        return Choice(steps * self.costs.default.step_time(self._chunk(messages)), job, entry)
 
     def _built(self, entry: Builder, messages: int) -> Choice | None:
         job = self.job(messages, entry)
@@ -281,6 +306,11 @@ class Search:
             return self.most
         best = offset * cost.per_byte * self.block / (slope * cost.startup)
         return self.most if best == inf else max(1, min(self.most, isqrt(int(best))))
+
+
+def _cost(choice: Choice) -> tuple[float, int]:
+    """Return what choices are compared by: the seconds, then the number of chunks."""
+    return choice.seconds, choice.messages
 
 
 def _steps(entry: Builder, job: Job[Any]) -> int | None:

@@ -171,8 +171,9 @@ class Builder:
         Whether it makes sparing schedules.
     backwards
         Whether its schedules are gathers or reductions when they run backwards: not where a node hears more often than asked for.
-    halves
-        Whether it goes there first and then back: then it takes no less than the bounds of both, one after the other.
+    least
+        The least steps and transmissions of its schedules, where its method is bound by more than the job is: as of both halves,
+        if it goes there first and then back.
     orbit
         Whether it makes an orbit of a collective in which every node has the same part.
     baseline
@@ -203,7 +204,7 @@ class Builder:
     options: tuple[Option, ...] = ()
     sparing: bool = False
     backwards: bool = True
-    halves: bool = False
+    least: Callable[[Job[Any]], tuple[int, int]] | None = None
     orbit: bool = True
     baseline: bool = False
     suits: Suits = lambda job, chunk, cost: {}

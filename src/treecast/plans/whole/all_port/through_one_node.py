@@ -19,7 +19,7 @@ from treecast.networks import Network
 from treecast.networks.separators import far_and_back
 from treecast.plans.built import Built, Job
 from treecast.plans.choice import run_best
-from treecast.plans.entries import builders, fitting
+from treecast.plans.entries import builders, fitting, least_of
 from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, looks_different
 from treecast.plans.search import best_of
 from treecast.schedule import Payloads, Rows
@@ -49,6 +49,10 @@ def _through(job: Job[Any], node: int) -> Job[Any]:
     return replace(job, collective=Collective.over(job.network, _inner(job), messages, root=node))
 
 
+def _least(job: Job[Any]) -> tuple[int, int]:
+    return min(least_of([_through(job, node)]) for node in _middle(job.network))
+
+
 def _able(job: Job[Any]) -> list[Builder]:
     entries = builders(job.collective.kind, job.network)
     if job.model.name == ALL_PORT[0]:
@@ -63,6 +67,7 @@ def _able(job: Job[Any]) -> list[Builder]:
     any_model=True,
     alike=True,
     fits=_lacks_way,
+    least=_least,
     orbit=False,
     summary="all sums meet in a node in the middle, which may be a relay, and go out from there: a reduce-broadcast of all",
 )
