@@ -139,6 +139,9 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         each = [entry.claims(part) if entry.claims else Claims(0, 0) for part in parts(job)]
         return Claims(sum(some.steps for some in each), sum(some.transmissions for some in each))
 
+    def least(job: Job[Any]) -> tuple[int, int]:
+        return least_of(parts(job))
+
     def at(job: Job[Any], node: int) -> Built:
         return _run(job, parts(job), lambda part: (entry.at or _no_rule)(part, node), entry.orbit)
 
@@ -157,7 +160,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         claims=claims if entry.claims else None,
         at=at if entry.at else None,
         facts=facts,
-        least=(lambda job: least_of(parts(job))) if kind.there_and_back else None,
+        least=least if kind.there_and_back else None,
         alike=True,  # backwards a send keeps its ports at the end of its delay
     )
 
