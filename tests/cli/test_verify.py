@@ -1,10 +1,12 @@
 """``treecast verify``, and ``verify()`` and ``sweep()``."""
 
 import json
+import re
 
 import pytest
 
 import treecast
+from tests.records.test_schema import validate
 from treecast.cli import main
 from treecast.errors import FormatError
 from treecast.formats import Told
@@ -51,3 +53,37 @@ def test_a_schedule_that_is_wrong_is_a_report_and_a_file_that_is_none_an_error(t
     with pytest.raises(FormatError):
         treecast.verify(tmp_path / "none.tc")
     assert main(["verify", str(tmp_path / "none.tc")]) == 2
+
+
+def test_all_files_have_one_shape_of_json(tmp_path, capsys):
+    """A plan, a file of another tool, right and wrong: one schema; no wrong one is set beside a bound."""
+    assert main(["help", "schema", "--json"]) == 0
+    schema = json.loads(capsys.readouterr().out)["verify"]
+    plan = treecast.plan("allgather", "ring:4")
+    early = plan.select(plan.rows.step != 0)
+    files = {"plan.tc": plan, "early.tc": early, "file.xml": plan, "file.goal": plan}
+    for name, schedule in files.items():
+        treecast.save(schedule, tmp_path / name)
+    bad = tmp_path / "bad.xml"
+    bad.write_text((tmp_path / "file.xml").read_text().replace('cnt="1"', 'cnt="2"', 1))
+    for name in [*files, "bad.xml"]:
+        for more in [[], ["--expanded"]][: 1 + name.endswith(".tc")]:
+            status = main(["verify", str(tmp_path / name), "--json", *more])
+            said = json.loads(capsys.readouterr().out)
+            assert validate(said, schema) == []
+            wrong = name in ("early.tc", "bad.xml")
+            assert (status, said["holds"], bool(said["findings"])) == (int(wrong), not wrong, wrong)
+            assert sum(said["rules"].values()) >= len(said["findings"])
+            assert ("ratio" in said) == (name == "plan.tc")
+            assert name != "early.tc" or re.fullmatch(r"line \d+", said["findings"][0]["where"])
+
+
+@pytest.mark.parametrize(
+    "words", ["verify no.tc", "plan broadcast ring:x", "networks star:3 --nothing", "why no", "bounds", "help no"]
+)
+def test_an_error_is_json_for_whoever_reads_json(words, capsys):
+    assert main([*words.split(), "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert err == f"error: {json.loads(out)['error']}\n"
+    assert main(words.split()) == 2
+    assert capsys.readouterr() == ("", err)

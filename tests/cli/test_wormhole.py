@@ -31,7 +31,7 @@ def test_bounds_say_what_is_reached_and_whether_that_is_the_minimum(answer, ask,
     assert found["tcd_lower_bound"] == max(b["value"] for b in found["bounds"] if b["of"] == "tcd")
     assert found["minimal"] == (found["gap"] == 0)
     builder = "exhaustive" if job == "broadcast torus:3x5" else "bisection"
-    assert (found["builder"], found["verified"]) == (builder, True)
+    assert (found["builder"], found["holds"]) == (builder, True)
     out = ask("bounds", *job.split(), "--model", "wormhole")[1]
     line = next(line for line in out.splitlines() if line.startswith(f"by {builder}"))
     assert words in line

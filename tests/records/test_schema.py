@@ -11,14 +11,14 @@ from treecast.cli import main
 from treecast.description import describe
 from treecast.records.verdict import KINDS, Verdict
 
-TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
 WORDS = {"description", "title", "$schema", "$defs"}
 
 
 @pytest.fixture
 def schema(capsys):
     assert main(["help", "schema", "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    return json.loads(capsys.readouterr().out)["why"]
 
 
 def faults_of(value, rule, root, where="$"):

@@ -1,6 +1,7 @@
 """The command line: it turns every result and every error into a few lines and an exit status."""
 
 import io
+import json
 import os
 import re
 import signal
@@ -11,7 +12,7 @@ from typing import Any, NoReturn
 from cyclopts import CycloptsError
 
 from treecast.cli.app import app
-from treecast.cli.console import drop_output, flush
+from treecast.cli.console import drop_output, flush, show_text
 from treecast.cli.slips import STARTING, modern, spell_slip
 from treecast.discovery import PLUGINS, blame
 from treecast.errors import TreecastError
@@ -47,44 +48,50 @@ def _run(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a sign shows another in its place
             stream.reconfigure(errors="replace")
-    traceback = False
+    traceback, as_json = False, "--json" in arguments[: _own(arguments)]
     try:
         arguments, traceback = _take_plugins(arguments)
         status = app(modern(arguments), exit_on_error=False, print_error=False)
         flush()
         return status if isinstance(status, int) else 0
     except CycloptsError as error:
-        _fail(f"error: {spell_slip(error)}")
+        _fail(f"error: {spell_slip(error)}", as_json)
     except TreecastError as error:
-        _fail(f"error: {_in_options(str(error))}")
+        _fail(f"error: {_in_options(str(error))}", as_json)
     except SystemExit as leaving:  # a signal ended a job over MPI; or rich exits, when whoever read the help has left
         return leaving.code if isinstance(leaving.code, int) and leaving.code > 128 else 0
     except MemoryError:
-        _fail("error: there is not enough memory for this; take a smaller network")
+        _fail("error: there is not enough memory for this; take a smaller network", as_json)
     except BrokenPipeError:  # whoever read a file that we wrote to standard output has left
         drop_output()
         return 0
     except OSError as error:
-        _fail(f"error: {error.strerror or error}")
+        _fail(f"error: {error.strerror or error}", as_json)
         drop_output()
     except Exception as error:
         place = "" if traceback else blame(error)
         if not place:
             raise
-        _fail(f"error: the extension fails ({place}): {type(error).__name__}: {error}; --traceback shows all lines")
+        said = f"{type(error).__name__}: {error}; --traceback shows all lines"
+        _fail(f"error: the extension fails ({place}): {said}", as_json)
     return 2
 
 
+def _own(arguments: list[str]) -> int:
+    """Return how many arguments of a command line are its own; programs that are started have options of theirs."""
+    verb = next((at for at, word in enumerate(arguments) if word in STARTING), len(arguments))
+    return min(verb, arguments.index("--") if "--" in arguments else len(arguments))
+
+
 def _take_plugins(arguments: list[str]) -> tuple[list[str], bool]:
-    """Take ``--plugin FILE`` and ``--traceback`` out of a command line; programs that are started have options of their own.
+    """Take ``--plugin FILE`` and ``--traceback`` out of a command line.
 
     Files of extensions are named to all processes that this one starts. Return the rest, and whether tracebacks are shown.
 
     >>> _take_plugins(["plan", "broadcast", "ring:4", "--traceback"])
     (['plan', 'broadcast', 'ring:4'], True)
     """
-    verb = next((at for at, word in enumerate(arguments) if word in STARTING), len(arguments))
-    end = min(verb, arguments.index("--") if "--" in arguments else len(arguments))
+    end = _own(arguments)
     words, rest, files = arguments[:end], list[str](), list[str]()
     while words:
         word = words.pop(0)
@@ -124,8 +131,10 @@ def _spell(found: re.Match[str]) -> str:
     return found[0] if keyword is None else f"--{keyword.replace('_', '-')} {text or number}"
 
 
-def _fail(text: str) -> None:
-    """Print a text on standard error as one line, also where it quotes line breaks."""
+def _fail(text: str, as_json: bool = False) -> None:
+    """Print a text on standard error as one line, also where it quotes line breaks; as JSON also where reports go."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if as_json:
+        show_text(json.dumps({"error": line.removeprefix("error: ")}, ensure_ascii=False, indent=2))
     if sys.stderr is not None:  # type: ignore[reportUnnecessaryComparison]
         print(line if len(line) <= 1000 else line[:997] + "…", file=sys.stderr)  # noqa: T201

@@ -310,12 +310,25 @@ def rules() -> Description:
 
 @_topic
 def schema() -> Description:
-    """The fields of ``treecast why --json``; with --json their JSON Schema itself."""
-    schema = json.loads(files_of("treecast.records").joinpath("why.schema.json").read_text("utf-8"))
-    verdict = schema["properties"]["verdicts"]["items"]["properties"]
-    fields = {**schema["properties"], **{f"verdicts[].{name}": about for name, about in verdict.items()}}
-    rows = [(name, about["description"]) for name, about in fields.items()]
-    return replace(Table(("field", "means"), rows, of="fields").alone(), figures=schema)
+    """The fields of ``verify --json`` and ``why --json``; with --json their JSON Schemas, by verb."""
+    rooms = {"verify": "treecast.verification", "why": "treecast.records"}
+    schemas = {
+        verb: json.loads(files_of(room).joinpath(f"{verb}.schema.json").read_text("utf-8"))
+        for verb, room in rooms.items()
+    }
+    rows = [(verb, *row) for verb, schema in schemas.items() for row in _fields_of(schema["properties"])]
+    notes = ('Where a verb with --json cannot do its work, it prints {"error": TEXT} and returns 2.',)
+    return replace(Table(("of", "field", "means"), rows, of="fields").alone(notes), figures=schemas)
+
+
+def _fields_of(properties: dict[str, Any], before: str = "") -> list[tuple[str, str]]:
+    """Return the fields of a JSON Schema with their meanings, those of objects in lists behind the list."""
+    found = list[tuple[str, str]]()
+    for name, about in properties.items():
+        if "description" in about:
+            inner = about.get("items", {}).get("properties", {})
+            found += [(before + name, about["description"]), *_fields_of(inner, f"{before}{name}[].")]
+    return found
 
 
 @_topic

@@ -73,7 +73,8 @@ def _(gap: Gap) -> Description:
     lines: dict[str, object] = {name: spell_bounds(found, measure) for measure, name in _NAMES.items() if measure in of}
     report = gap.reached
     if report is not None:
-        figures |= describe(report).pick("builder", "verified", "tcd", "tcd_lower_bound", "gap", "minimal")
+        beside = ("gap", "minimal") if report else ()
+        figures |= describe(report).pick("builder", "holds", "tcd", "tcd_lower_bound", *beside)
         words = spell_distance(report)
         if not report:
             words += f", but that breaks a rule: {', '.join(rule for rule, count in report.counts.items() if count)}"

@@ -8,6 +8,7 @@ import numpy as np
 from treecast.description import Described, Description, count_of, describe
 from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds, spell_greatest, tightest
 from treecast.models import Model
+from treecast.networks import Network
 from treecast.networks.description import degraded
 from treecast.schedule import Schedule, describe_job
 from treecast.schedule.tree_of_rows import first_controls, told_trees
@@ -188,12 +189,21 @@ def _figures(report: Report) -> dict[str, object]:
         **({} if report.distance is None else {"tcd": report.distance, **_against(report, "tcd")}),
         **({} if report.depth_contention is None else {"depth_contention": report.depth_contention}),
         "bounds": [asdict(bound) for bound in report.bounds],
-        "verified": report.holds,
+        "holds": report.holds,
+        "open": False,
         "method": report.method,
         "rules": report.counts,
-        "violations": [asdict(v) | {"nodes": [network.label(u) for u in v.nodes]} for v in report.violations],
+        "findings": [_finding(violation, network) for violation in report.violations],
         "seconds": round(report.seconds, 6),
     }
+
+
+def _finding(violation: Violation, network: Network) -> dict[str, object]:
+    """Return a violation as JSON has those of all files: its place, in words and in numbers, apart from the sentence."""
+    where, _, text = violation.text.partition(": ") if violation.row >= 0 else ("", "", violation.text)
+    at = [violation.row] if violation.row >= 0 else []
+    found: dict[str, object] = {"rule": violation.rule, "text": text, "where": where, "at": at}
+    return found | {"nodes": [network.label(u) for u in violation.nodes], "chunk": violation.chunk}
 
 
 def _verdict(report: Report) -> list[str]:
@@ -244,9 +254,9 @@ def _against(report: Report, of: str) -> dict[str, object]:
         return {}
     bound = best(list(report.bounds), of).value
     extra: dict[str, object] = {f"{of}_lower_bound": bound}
-    if of == "tcd":
-        extra |= {"gap": (report.distance or 0) - bound, "minimal": report.holds and report.distance == bound}
-    if of == "steps":
+    if of == "tcd" and report:
+        extra |= {"gap": (report.distance or 0) - bound, "minimal": report.distance == bound}
+    if of == "steps" and report:  # bounds are of right schedules only
         extra["ratio"] = round(report.ratio or 1.0, 4)
     return extra
 
