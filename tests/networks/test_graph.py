@@ -242,6 +242,9 @@ def test_an_edge_list_by_hand(tmp_path: Path) -> None:
         (nx.Graph([("a\nb", "c")]), r"a node named 'a\\nb'"),
         (nx.Graph([("", "c")]), "a node named ''"),
         (nx.Graph([((0, 1), "0,1")]), "two nodes named '0,1'"),
+        ([(1, 2), ("1", 3)], "two nodes named '1'"),
+        ([("a", "b", 0.5)], "write a whole number from 1, .* or their rate with its unit: 4Gbit/s"),
+        ([("a", "b", "4Gbit")], "or their rate with its unit: 4Gbit/s"),
         ({"a": "bc"}, "node 'a' has 'bc': write the nodes that arcs lead to"),
         ({"a": 3}, "node 'a' has 3"),
         ({"a": {"b": 0}}, "from 'a' to 'b' has capacity 0"),
@@ -374,3 +377,26 @@ def test_networkx_is_imported_only_when_needed() -> None:
 def test_a_long_ring_is_measured_quickly() -> None:
     graph = Graph.of(nx.cycle_graph(500))
     assert graph.diameter == 250
+
+
+def test_rates_of_links_are_taken_in_every_form_as_those_of_files_are(tmp_path: Path) -> None:
+    rates = {("a", "b"): "400Gbit/s", ("b", "c"): "100Gbit/s", ("c", "a"): "12.5GB/s"}
+    (tmp_path / "net.dot").write_text(
+        "graph {" + "; ".join(f'{u} -- {v} [rate="{rate}", km=3]' for (u, v), rate in rates.items()) + "}"
+    )
+    drawn = nx.Graph([(u, v, {"rate": rate, "km": 3}) for (u, v), rate in rates.items()])
+    both = dict[str, dict[str, str]]()
+    for (u, v), rate in rates.items():
+        both.setdefault(u, {})[v] = both.setdefault(v, {})[u] = rate
+    wanted = network(str(tmp_path / "net.dot"))
+    assert (wanted.arcs, wanted.chunk_rate) == (12, 12.5e9)
+    links = "".join(f"{u} {v} {rate}\n" for (u, v), rate in rates.items())
+    (tmp_path / "net.edges").write_text(links)
+    for source in (drawn, [(*pair, rate) for pair, rate in rates.items()], both, str(tmp_path / "net.edges")):
+        found = network(source)
+        assert found.chunk_rate == wanted.chunk_rate
+        assert sorted(found.to_networkx().edges()) == sorted(wanted.to_networkx().edges())
+    assert "passed over: km" in str(network(drawn))
+    del drawn.edges["a", "b"]["rate"]  # then they are no rates of all, and that is said
+    assert "rate, which is read where all links have it" in str(network(drawn))
+    assert network(drawn).chunk_rate is None

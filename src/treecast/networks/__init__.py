@@ -65,12 +65,13 @@ def network(source: Any, **asked: Any) -> Network:
         ``mesh:4x4 without links 0,0-0,1 nodes 3,3``, it is the network less these. A Network is returned as it is. Or a graph:
 
         - a networkx graph of any kind, with any names. Every link leads both ways unless the graph is directed. The attribute
-          ``capacity`` of a link is how many parallel cables it has. Nodes with the attribute ``relay`` take no part; those of
+          ``capacity`` of a link is how many parallel cables it has, and ``rate``, where all links have it with its unit, what
+          one of them carries: ``rate="100Gbit/s"``. Nodes with the attribute ``relay`` take no part; those of
           them with ``adds``, too, add contributions to sums that come by several arcs;
         - an adjacency matrix, of numpy, of scipy or as a list of lists: entry [u, v] is the capacity from u to v;
         - a mapping from each node to the nodes that arcs lead to, in a list, or in another mapping with their capacities.
 
-        - a list of links: tuples of two names, and a capacity where it is not 1; they lead both ways.
+        - a list of links: tuples of two names, and a capacity where it is not 1, or a rate; they lead both ways.
 
     **asked
         Settings for reading a file, as on the command line: ``ranks="hosts"``, ``part=2``, ``undirected=True``. And of every
@@ -106,6 +107,8 @@ def network(source: Any, **asked: Any) -> Network:
     4
     >>> network([("a", "b"), ("b", "c", 2)]).arcs
     6
+    >>> network([("a", "b", "100Gbit/s"), ("b", "c", "200Gbit/s")]).chunk_rate  # of the slowest cable, in bytes a second
+    12500000000.0
     """
     if asked.pop("relays_add", False):
         return network(source, **asked).adding()

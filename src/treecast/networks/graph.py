@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from treecast.errors import NetworkError
 from treecast.networks.core import Ints, ints
 from treecast.networks.kept import kept
 from treecast.networks.listed import ListedNetwork, sorted_keys
+from treecast.networks.reading.machine import Machine
 
 if TYPE_CHECKING:
     from treecast.networks.reading.links import Parts
@@ -70,7 +72,7 @@ class Graph(ListedNetwork):
         )
 
     @classmethod
-    def of(cls, source: Any, spec: str | None = None) -> Self:
+    def of(cls, source: Any, spec: str | None = None) -> "Graph":
         """Return a graph that is an object in Python as a network: see ``reading.objects.parts_of``.
 
         It is spelled ``spec`` or else ``graph:N``, which cannot be looked up again. Raises NetworkError when it is no
@@ -80,6 +82,8 @@ class Graph(ListedNetwork):
 
         try:
             parts = parts_of(source)
+            if isinstance(parts, Machine):
+                return cast("Graph", import_module("treecast.networks.wired").Wired(parts, spec=spec or ""))
         except NetworkError:
             raise
         except ValueError as error:

@@ -43,8 +43,10 @@ class Drawn:
         self.labels[name] = next(filter(None, labels), "")
 
     def join(self, u: str, v: str, said: Mapping[str, object], one_way: bool = False) -> None:
-        """Add a link, or an arc: ``capacity`` says how many cables it has, ``rate`` how much one carries."""
+        """Add a link, or an arc: ``capacity`` says how many cables it has, ``rate`` how much one carries; a list has one."""
         self._pass(said)
+        if isinstance(said.get("capacity"), str) and _gigabits(str(said["capacity"])):
+            said = {**said, "capacity": None, "rate": said["capacity"]}
         self.links.join(u, v, said.get("capacity"), one_way)
         rates = (_gigabits(spelled.format(said[name])) for name, spelled in _RATES.items() if name in said)
         if len(self.rates) == self.joined and (rate := next(filter(None, rates), 0.0)):
@@ -68,6 +70,8 @@ class Drawn:
             "labels_twice": sum(count > 1 for count in many.values()),
             "labels_missing": missing,
         }
+        if 0 < len(self.rates) < self.joined:
+            self.passed[f"rate, {_BARE}"] = None
         remarks = (*passed_over(self.passed), *self.remarks)
         if not self.rates or len(self.rates) < self.joined:
             return parts._replace(names=names, remarks=remarks, facts=facts)

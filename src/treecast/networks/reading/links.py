@@ -87,7 +87,7 @@ class Links:
         if cables < 1:
             raise ValueError(
                 f"the link from {label_of(u)!r} to {label_of(v)!r} has capacity {capacity!r}: "
-                "write a whole number from 1, how many parallel cables there are"
+                "write a whole number from 1, how many parallel cables there are, or their rate with its unit: 4Gbit/s"
             )
         ends = (self._numbers.setdefault(name, len(self._numbers)) for name in (u, v))
         self._joined.extend((*ends, cables, one_way))

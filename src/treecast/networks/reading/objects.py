@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from treecast.errors import NetworkError
-from treecast.networks.reading.links import Links, Parts, label_of, passed_over, place_of
+from treecast.networks.reading.drawn import LABELS, Drawn
+from treecast.networks.reading.links import Links, Parts, label_of
+from treecast.networks.reading.machine import Machine
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -14,11 +16,11 @@ if TYPE_CHECKING:
 _FORMS = "give a networkx graph, an adjacency matrix, a dict, a list of links, or a text like star:5"
 
 
-def parts_of(source: Any) -> Parts:
+def parts_of(source: Any) -> Parts | Machine:
     """Return the nodes and arcs of a graph that is an object in Python, in one of the forms that ``network`` takes.
 
-    Raises NetworkError when it is none of these, and ValueError when it is, but its links have no capacity, or its nodes are no
-    relays.
+    A machine where every link says its rate, as of files. Raises NetworkError when it is none of these, and ValueError when it
+    is, but its links have no capacity, or its nodes are no relays.
     """
     if isinstance(source, Mapping):
         return _of_mapping(cast("Mapping[Any, Any]", source))
@@ -33,16 +35,15 @@ def parts_of(source: Any) -> Parts:
     raise NetworkError(f"a {type(source).__name__} is no network: {_FORMS}")
 
 
-def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
-    links, one_way = Links(), graph.is_directed()
-    for name, about in graph.nodes(data=True):
-        links.add(name, about.get("relay", False), about.get("adds", False), place_of(about))
-    passed = dict[str, None]()
+def _of_networkx(graph: "nx.Graph[Any]") -> Parts | Machine:
+    found, one_way = Drawn("a networkx graph"), graph.is_directed()
+    called = _Labels()
+    for name, about in graph.nodes(data=True):  # nodes are called by their names, whatever label they have
+        found.node(called[name], {str(key): value for key, value in about.items() if key not in LABELS})
+    found.passed.clear()
     for u, v, said in graph.edges(data=True):
-        links.join(u, v, said.get("capacity", 1), one_way)
-        passed |= dict.fromkeys(map(str, said))
-    passed.pop("capacity", None)
-    return links.parts()._replace(remarks=passed_over(passed))
+        found.join(called[u], called[v], _said(said), one_way)
+    return found.parts()
 
 
 def _is_links(source: Any) -> bool:
@@ -51,22 +52,36 @@ def _is_links(source: Any) -> bool:
     return bool(rows) and all(isinstance(row, tuple) and len(cast("tuple[Any, ...]", row)) in (2, 3) for row in rows)
 
 
-def _of_links(source: "Sequence[tuple[Any, ...]]") -> Parts:
-    links = Links()
+def _of_links(source: "Sequence[tuple[Any, ...]]") -> Parts | Machine:
+    found, called = Drawn("a list of links"), _Labels()
     for u, v, *more in source:
-        links.join(u, v, _capacity(more[0] if more else None))
-    return links.parts()
+        found.join(called[u], called[v], _said(more[0] if more else None))
+    return found.parts()
 
 
-def _capacity(said: Any) -> Any:
-    """Return the capacity in attributes, as networkx has them, or the bare capacity."""
-    return cast("Mapping[Any, Any]", said).get("capacity", 1) if isinstance(said, Mapping) else said
+class _Labels(dict[Any, str]):
+    """The labels of nodes by their names; two names of one label are refused."""
+
+    def __init__(self) -> None:
+        self._first = dict[str, Any]()
+
+    def __missing__(self, name: Any) -> str:
+        label = self[name] = label_of(name)
+        if self._first.setdefault(label, name) != name:
+            raise ValueError(f"it has two nodes named {label!r}")
+        return label
 
 
-def _of_mapping(source: Mapping[Any, Any]) -> Parts:
-    links = Links()
+def _said(said: Any) -> Mapping[str, object]:
+    """Return the attributes of a link, as networkx has them; what is none is its capacity, or rate."""
+    given = cast("Mapping[Any, Any]", said) if isinstance(said, Mapping) else {"capacity": said}
+    return {str(key): value for key, value in given.items()}
+
+
+def _of_mapping(source: Mapping[Any, Any]) -> Parts | Machine:
+    found, called = Drawn("a mapping"), _Labels()
     for u in source:
-        links.add(u)
+        found.node(called[u], {})
     for u, there in source.items():
         if isinstance(there, str) or not hasattr(there, "__iter__"):
             raise ValueError(
@@ -76,8 +91,8 @@ def _of_mapping(source: Mapping[Any, Any]) -> Parts:
         if isinstance(there, Mapping):
             pairs = cast("Mapping[Any, Any]", there).items()
         for v, capacity in pairs:
-            links.join(u, v, _capacity(capacity), one_way=True)
-    return links.parts()
+            found.join(called[u], called[v], _said(capacity), one_way=True)
+    return found.parts()
 
 
 def _of_matrix(source: Any) -> Parts:
