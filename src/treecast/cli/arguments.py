@@ -118,6 +118,15 @@ class BrokenOptions(FileOptions, BrokenParts):
             return compare_with
         return replace(self, whole=True, dead_nodes=(), cut_links=()).less(network)
 
+    def read(self, network: str) -> "Network":
+        """Return a network without these parts; a remark on how its file was read goes to standard error."""
+        from treecast.networks import network as find
+
+        found = find(self.less(network))
+        for note in found.notes:
+            console.warn(f"{network}: {note}")
+        return found
+
     def less(self, network: str) -> str:
         """Return how a network, as it is asked for, without these parts is spelled."""
         network += spell_asked({name: getattr(self, field_of(name)) for name in OPTIONS})
@@ -163,7 +172,7 @@ class JobOptions(DemandOptions):
         """The bytes of a flit of --files."""
         return FLIT_BYTES if self.flit is None else self.flit
 
-    def read_lengths(self, kind: str, network: str) -> Any:
+    def read_lengths(self, kind: str, network: "str | Network") -> Any:
         """Return the lengths of a collective that are asked for, as plans take them, or None."""
         from treecast import networks
         from treecast.cli.lengths import parse_lengths
@@ -189,7 +198,7 @@ class JobOptions(DemandOptions):
         root = None if find_kind(kind).all_source else root_of(where, self.root)
         return flits_of(where, node_files(where, self.files or "", root), self.flit_bytes)
 
-    def asked(self, kind: str, network: str) -> dict[str, Any]:
+    def asked(self, kind: str, network: "str | Network") -> dict[str, Any]:
         """Return all that is asked for, as ``treecast.plan`` takes it, the collective and the network among it."""
         given = values_of(self, "root", "messages", "copies", "survive", "against", "model", "targets")
         collective = self.read(kind, network)
@@ -229,7 +238,7 @@ class TimeOptions:
             raise TreecastError("--costs names arcs that differ: say the cost of the others, by --latency and --rate")
         return usual
 
-    def with_latency(self, network: str) -> Self:
+    def with_latency(self, network: "str | Network") -> Self:
         """Return the options with a usual latency where a rate is known, and a remark on it; a file may say the rate."""
         from treecast.networks import network as find
         from treecast.plans.amounts import NO_RATE
@@ -267,7 +276,7 @@ class DataOptions(TimeOptions):
     ] = None
     chunk: Annotated[_Amount, Parameter(help="The bytes of a chunk: 64KiB.")] = None
 
-    def filled(self, network: str, counted: bool) -> Self:
+    def filled(self, network: "str | Network", counted: bool) -> Self:
         """Return the options with a usual latency where bytes are given, and nobody says their messages (``counted``)."""
         return self if self.size is None or self.chunk is not None or counted else self.with_latency(network)
 

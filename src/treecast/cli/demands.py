@@ -9,6 +9,7 @@ from treecast.errors import PlanError, TreecastError
 if TYPE_CHECKING:
     from treecast.collectives import Demand
     from treecast.demands import Tensor
+    from treecast.networks import Network
 
 
 class _DemandOption(NamedTuple):
@@ -84,7 +85,7 @@ class DemandOptions:
     twice: bool
     mesh: str | None
 
-    def read(self, kind: str, network: str) -> "str | Demand":
+    def read(self, kind: str, network: "str | Network") -> "str | Demand":
         """Return the demand that is asked for, or the name of a collective as it is."""
         name = _GROUPS if " " in kind.strip() else kind
         for field, option in _OPTIONS.items():
@@ -102,7 +103,7 @@ class DemandOptions:
         }.get(name)
         return kind if make is None else make(kind, network)
 
-    def _of_classes(self, kind: str, network: str) -> "Demand":
+    def _of_classes(self, kind: str, network: "str | Network") -> "Demand":
         """Return the demand in a text, or in the file of that name."""
         import json
 
@@ -118,13 +119,13 @@ class DemandOptions:
         except ValueError as error:
             raise PlanError(f"this is no JSON: {error}") from None
 
-    def _distributed(self, kind: str, network: str) -> "Demand":
+    def _distributed(self, kind: str, network: "str | Network") -> "Demand":
         from treecast.demands import distribute
 
         tensors = [] if self.tensors is None else _tensors(self.tensors)
         return distribute(self.before or "", self.after or "", tensors, same_ranks=self.same_ranks)
 
-    def _routed(self, kind: str, network: str) -> "Demand":
+    def _routed(self, kind: str, network: "str | Network") -> "Demand":
         from treecast.cli.lengths import read_matrix
         from treecast.demands import combine, dispatch
         from treecast.networks import network as find
@@ -132,7 +133,7 @@ class DemandOptions:
         asked = read_matrix(self.routing or ""), find(network).rank_count, self.experts_per_rank or 1
         return combine(*asked) if kind == "combine" else dispatch(*asked, twice=self.twice)
 
-    def _of_groups(self, kind: str, network: str) -> "Demand":
+    def _of_groups(self, kind: str, network: "str | Network") -> "Demand":
         from treecast.demands import groups
 
         return groups(kind, self.mesh or "")

@@ -39,11 +39,11 @@ def _(network: Network) -> Description:
 
 
 def degraded(network: Network) -> Description:
-    """Describe the degraded parts of a network in a few words, and how its file was read, if there is something to say."""
-    remarks, notes = network.remarks, network.notes
-    words: dict[str, object] = {"degraded": f"{'; '.join(remarks)}: see 'treecast networks'"} if remarks else {}
-    words |= {"remark": list(notes)} if notes else {}
-    return Description({"degraded": list(remarks)} if remarks else {}, words)
+    """Describe the degraded parts of a network in a few words, if there are some."""
+    if not network.remarks:
+        return Description({})
+    words = f"{'; '.join(network.remarks)}: see 'treecast networks'"
+    return Description({"degraded": list(network.remarks)}, {"degraded": words})
 
 
 def _spell_relays(network: Network) -> str:

@@ -116,8 +116,9 @@ class Wired(Graph):
         places = [node.at for node in view.nodes.values() if node.at is not None]
         self.at = np.array(places) if len(places) == self.nodes else None
         self.chunk_rate = found.rate * 1e9 / 8 if rated else None
+        self.notes = tuple(each.text for each in view.complaints if each.sort == "remark")
         if not rated and found.rate != 1:
-            self.notes = (f"an arc stands for {found.rate:,.6g} cables, and a rate is that of them all",)
+            self.notes += (f"an arc stands for {found.rate:,.6g} cables, and a rate is that of them all",)
         self.remedy = "" if self.connected else _remedy(view, self.both_ways)
 
     def _parse_label(self, text: str) -> int | None:
@@ -305,6 +306,7 @@ def file(path: str) -> Network:
 @describe.register
 def _(where: Wired) -> Description:
     said = describe(replace(where.machine, complaints=where.view.complaints))
+    said = replace(said, lines={name: line for name, line in said.lines.items() if name != "remark"})  # it is a note
     found = describe.dispatch(Network)(where)
     unit: dict[str, object] = {}
     if where.chunk_rate is not None:

@@ -60,7 +60,7 @@ class Without(Graph):
         names = whole.labels(self.kept)
         super().__init__(self._spell(), names, found, None if whole.relays is None else whole.relays[self.kept])
         self.adds = None if whole.adds is None else whole.adds[self.kept]
-        self.chunk_rate = whole.chunk_rate
+        self.chunk_rate, self.notes = whole.chunk_rate, whole.notes
         self.family = ""
 
     @property

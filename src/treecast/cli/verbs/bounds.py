@@ -42,10 +42,9 @@ def bounds(
     from treecast.schedule.sizes import sizes_as_said
     from treecast.verification.gap import find_gap
 
-    network = broken.less(network)
-    asked = plans.job(**job.asked(collective, network))
+    asked = plans.job(**job.asked(collective, broken.read(network)))
     where, wanted, copies, machine = asked.network, asked.collective, asked.copies, asked.model
-    times = times.with_latency(network) if size is not None else times
+    times = times.with_latency(where) if size is not None else times
     costs, sizes = times.read(where), sizes_as_said(replace(wanted, messages=1), size)  # before the work
     if costs is not None and sizes is None:
         raise TreecastError("seconds are of bytes at a cost: write --bytes 16MiB, too")

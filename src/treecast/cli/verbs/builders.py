@@ -32,14 +32,14 @@ def builders(
 
     if amount.costs is not None and amount.size is None:
         raise TreecastError("--costs are for bytes: say how many, as in --bytes 16MiB")
-    network = broken.less(network)
-    amount = amount.filled(network, job.messages is not None)
-    asked = job.asked(collective, network)
+    where = broken.read(network)
+    amount = amount.filled(where, job.messages is not None)
+    asked = job.asked(collective, where)
     with console.progress("builders", after=2):
         found = plans.alternatives(**asked)
         shown = describe(found)
         if amount.size is not None:
-            more = {"bytes": amount.size, "chunk": amount.chunk, "costs": costs_of_arcs(amount, network)}
+            more = {"bytes": amount.size, "chunk": amount.chunk, "costs": costs_of_arcs(amount, where)}
             shown = shown.joined(_by_time(found, asked | amount.asked | more))
     return console.show(shown, as_json)
 

@@ -40,6 +40,6 @@ def cables(
 
     with console.progress("cables and switches", after=1):
         found = failing.cables(
-            broken.less(network), collective, bytes=size, rate=rate, plans=plans, root=root, model=model
+            broken.read(network), collective, bytes=size, rate=rate, plans=plans, root=root, model=model
         )
     return show_drawn(found, output, as_json)

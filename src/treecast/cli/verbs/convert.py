@@ -27,9 +27,8 @@ def convert(
     """
     from treecast.files import write_whole
     from treecast.formats.graphs import dot_of, graphml_of
-    from treecast.networks import network as find_network
 
-    where = find_network(broken.less(network))
+    where = broken.read(network)
     if output == "-":
         console.show_text(graphml_of(where).decode())
         return 0

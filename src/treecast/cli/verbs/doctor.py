@@ -28,5 +28,5 @@ def doctor(
     from treecast.advice import doctor
 
     with console.progress("orders", after=1):
-        found = doctor.doctor(log, broken.less(network), collective=collective, rate=rate)
+        found = doctor.doctor(log, broken.read(network), collective=collective, rate=rate)
     return console.show(found, as_json)

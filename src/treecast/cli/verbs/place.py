@@ -42,7 +42,7 @@ def place(
             "-o wants --write and its launcher, as in --write hostfile; --json and --write print one each"
         )
     with console.progress("orders", after=1):
-        found = placing.place(broken.less(network), shape, hosts=hosts, slots=slots, rate=rate)
+        found = placing.place(broken.read(network), shape, hosts=hosts, slots=slots, rate=rate)
     if write is not None and output is None:
         console.show_text(found.written(write).removesuffix("\n"))
         return 0

@@ -73,12 +73,12 @@ def plan(
     from treecast.verification.report import with_all_bounds
     from treecast.verification.verifier import verify
 
-    network, compare_with = broken.less(network), broken.other(network, compare_with)
+    where, compare_with = broken.read(network), broken.other(network, compare_with)
     if output not in (None, "-"):
         format_of_name(output)  # before the work, since the name may be that of a picture
     check_output(output, as_json)
     if job.files is None:
-        amount = amount.filled(network, job.messages is not None)
+        amount = amount.filled(where, job.messages is not None)
     chunk, _ = amount.chunk, amount.usual()  # which may be wrong: before the work
     if job.files is not None:
         if amount.size is not None or chunk is not None:
@@ -100,7 +100,7 @@ def plan(
 
     began = perf_counter()
     with console.progress("plan", after=2):
-        schedule = planned_on(network)
+        schedule = planned_on(where)
     schedule, took = replace(schedule, costs=amount.read(schedule.network)), perf_counter() - began
     report = verify(schedule)
 
