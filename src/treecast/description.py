@@ -11,12 +11,14 @@ Whoever adds a kind of result registers beside it how it is described, and nothi
 {'heads': 7}
 """
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from importlib import import_module
+from io import StringIO
 from typing import Any, Literal, cast
 
 from treecast.errors import TreecastError
@@ -183,12 +185,29 @@ def _flat(figures: Mapping[str, object], before: str = "") -> Iterator[tuple[str
             yield before + name, value
 
 
+def to_json(result: object) -> str:
+    """Return the figures of a result, or of its description, as JSON."""
+    found = result if isinstance(result, Description) else describe(result)
+    return json.dumps(found.figures, ensure_ascii=False, indent=2, default=list)
+
+
+def to_csv(result: object) -> str:
+    """Return the rows of a result, or of its description, as CSV: those of its longest list of rows, else one row of figures."""
+    found = result if isinstance(result, Description) else describe(result)
+    rows, text = _rows_of(found.figures), StringIO()
+    plain = [{name: json.dumps(each) if isinstance(each, list) else each for name, each in row.items()} for row in rows]
+    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    table.writeheader()
+    table.writerows(plain)
+    return text.getvalue()
+
+
 class Described:
     """A result that prints itself, and shows itself in a notebook, by its description."""
 
     def to_json(self) -> str:
         """Return its figures as JSON, as ``--json`` prints them."""
-        return json.dumps(describe(self).figures, ensure_ascii=False, indent=2, default=list)
+        return to_json(self)
 
     def to_pandas(self) -> Any:
         """Return its rows as a DataFrame of pandas: of a result that has none, one row of its figures.

@@ -1,5 +1,7 @@
 """``treecast compare``: networks side by side."""
 
+import csv
+import json
 from fractions import Fraction
 
 import networkx as nx
@@ -11,6 +13,7 @@ from treecast.lower_bounds import best
 from treecast.networks import network
 from treecast.papers import compare as comparison
 from treecast.plans import plan
+from treecast.plans.timing import time_plan
 from treecast.verification.verifier import verify
 
 
@@ -128,6 +131,10 @@ def test_a_wrong_schedule_is_no_figure(monkeypatch, ask):
     [
         (("star:4",), "two networks or more"),
         ((), "two networks or more"),
+        (("allreduce",), "two networks or more"),
+        (("ring:4", "allreduce", "allgather"), "one collective is compared at a time"),
+        (("ring:4", "ring:5", "--rate", "1GB/s"), "networks are compared by one cost: --bytes 16MiB --latency 1us"),
+        (("ring:4", "ring:5", "--bytes", "1MB"), "how long do sends take? say --latency 1us, --rate 12.5GB/s"),
         (("star:4", "nowhere:3"), "is no network"),
         (("star:4", "hypercube:3", "--copies", "4"), "broadcast on star:4 cannot have 4 copies: 3 disjoint trees"),
         (("star:4", "path:3", "--survive", "1"), "2 copies need 2 disjoint paths, but 1 arcs leave the root"),
@@ -150,3 +157,51 @@ def test_what_cannot_be_compared(ask, arguments, says):
 def test_two_networks_are_needed_in_python_too():
     with pytest.raises(PlanError, match="two networks"):
         comparison.compare([network("star:3")])
+
+
+def test_with_bytes_the_times_are_those_of_plans(answer):
+    costs = {"latency": "1us", "rate": "10GB/s"}
+    words = [word for name, value in costs.items() for word in (f"--{name}", value)]
+    for more in (["allreduce"], ["--collective", "all-reduce"]):
+        found = answer("ring:4", *more, "hypercube:3", "--bytes", "1MB", *words)["collectives"]
+        for entry in found:
+            timing = time_plan(plan("allreduce", entry["network"], bytes="1MB", **costs))
+            assert (entry["bytes"], entry["time"]) == (1_000_000, timing.by_steps)
+            assert entry["time_lower_bound"] == timing.bound.seconds <= entry["time"]
+
+
+def test_the_figures_go_into_a_file(ask, tmp_path):
+    job = ("broadcast", "ring:4", "hypercube:3")
+    for name in ("a.csv", "a.json", "a.svg"):
+        assert ask(*job, "-o", str(tmp_path / name))[0] == 0
+    with open(tmp_path / "a.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    whole = json.loads((tmp_path / "a.json").read_text())
+    assert whole == json.loads(ask(*job, "--json")[1])
+    assert [{name: str(value) for name, value in one.items() if value is not None} for one in whole["collectives"]] == [
+        {name: value for name, value in row.items() if value or one[name] == ""}
+        for row, one in zip(rows, whole["collectives"], strict=True)
+    ]
+    assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+
+
+def test_equal_graphs_are_called_equal(ask, answer):
+    """And by networkx; unlike ones of the same figures are not."""
+    specs = [
+        "torus:4x4",
+        "hypercube:4",
+        "hyperx:4x4",
+        "circulant:16,1,4",
+        "ring:16",
+        "torus:4x2x2",
+        "mesh:1x16",
+        "path:16",
+    ]
+    found = {each["network"]: each["same_as"] for each in answer(*specs, "--collective", "broadcast")["networks"]}
+    graphs = {spec: nx.Graph(graph_of(network(spec))) for spec in specs}
+    for place, spec in enumerate(specs):
+        same = [other for other in specs[:place] if nx.is_isomorphic(graphs[spec], graphs[other])]
+        assert found[spec] == (same[0] if same else "")
+    assert "hypercube:4 is the same graph as torus:4x4" in ask(*specs[:2], "--collective", "broadcast")[1]
+    status, out, _ = ask("torus:4x4", "hyperx:4x4", "--collective", "broadcast")
+    assert (status, "same graph" in out) == (0, False)

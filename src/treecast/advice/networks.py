@@ -12,6 +12,7 @@ from treecast.lower_bounds.seconds import TimeBound
 from treecast.models import model as find_model
 from treecast.networks import Network, families
 from treecast.networks import network as find_network
+from treecast.networks.recognition import same_graphs
 from treecast.plans.amounts import Amount
 from treecast.plans.choice import serious
 from treecast.plans.fastest import Search
@@ -192,6 +193,7 @@ def _(found: Advice) -> Description:
         )
         for each in found.options
     ]
+    same = same_graphs([find_network(spec) for spec in dict.fromkeys(each.network for each in found.options)])
     figures = {
         "collective": found.kind,
         "bytes": found.amount.total,
@@ -209,10 +211,12 @@ def _(found: Advice) -> Description:
             for each in found.options
         ],
         "left_out": dict(found.left_out),
+        "same_graphs": same,
     }
     carries = "each link carries the whole rate" if found.rate_per == "link" else "the links of a node share the rate"
     title = f"{found.kind} of {spell_total(found.kind, found.amount.total)}; {carries}; one-port: one card a node, at a switch"
     notes = ["*: no other has a degree and time as low, and survives as much"]
+    notes += [f"{one} is the same graph as {other}" for one, other in same.items()]
     if found.left_out:
         notes.append(f"no plan on {list_few([name for name, _ in found.left_out])}: --json says why")
     columns = ("", *words, "chunks", "steps", "time", "bound")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from cyclopts import Parameter, Token
@@ -35,24 +36,36 @@ def _read_by(parse: Callable[[str], _Read]) -> Callable[[Any, Sequence[Token]], 
     return read
 
 
-def _kind(text: str) -> str:
+def kind_of(text: str) -> str:
     """Return a collective by its name here: ``all-reduce`` and ``ALL_TO_ALL`` are read, too."""
     plain = {name.replace("-", ""): name for name in COLLECTIVES}
     return plain.get(text.lower().replace("-", "").replace("_", ""), text)
+
+
+def _network(text: str) -> str:
+    """Return how a network is spelled. Raises TreecastError for the name of a collective, which stands elsewhere."""
+    if kind_of(text) in COLLECTIVES and not Path(text).exists():
+        raise TreecastError(
+            f"{text!r} is no network but a collective: a network is spelled like ring:8, and --help shows the order"
+        )
+    return text
 
 
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
 Kind = Annotated[
     str,
     Parameter(
-        converter=_read_by(_kind),
+        converter=_read_by(kind_of),
         help=f"The collective: {', '.join(COLLECTIVES)}; distribute, dispatch, combine; or several of groups at once, as "
         "'allreduce tp + alltoall dp'.",
     ),
 ]
 Spec = Annotated[
     str,
-    Parameter(help="The network: star:5, mesh:8x8, the file of a cluster, … ('treecast networks' lists all families)."),
+    Parameter(
+        converter=_read_by(_network),
+        help="The network: star:5, mesh:8x8, the file of a cluster, … ('treecast networks' lists all families).",
+    ),
 ]
 Root = Annotated[str, Parameter(help="The node that all data comes from, or goes to: a label (21345) or a number.")]
 Messages = Annotated[

@@ -1,6 +1,5 @@
 """The output of the command line: tables and data on standard output, progress and chatter on standard error."""
 
-import json
 import os
 import sys
 from collections.abc import Generator, Mapping
@@ -8,7 +7,7 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import TextIO
 
-from treecast.description import Description, Table, describe, spell, spell_lines
+from treecast.description import Description, Table, describe, spell, spell_lines, to_json
 from treecast.progress import reporting
 
 _STYLES = {"good": "green", "bad": "bold red", "quiet": "dim"}
@@ -59,7 +58,7 @@ def show(result: object, as_json: bool) -> int:
     """
     description = result if isinstance(result, Description) else describe(result)
     if as_json:
-        show_text(json.dumps(description.figures, ensure_ascii=False, indent=2, default=list))
+        show_text(to_json(description))
         return _status(description)
     apart = False
     if description.lines:

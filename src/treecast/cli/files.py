@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from treecast.cli import console
 from treecast.cli.options import with_options
+from treecast.description import to_csv, to_json
 from treecast.errors import TreecastError
+from treecast.files import write_whole
 from treecast.units import parse_bytes
 
 if TYPE_CHECKING:
@@ -105,8 +107,13 @@ def show_rows(rows: "Schedule", as_json: bool, every: bool, hint: str) -> int:
 
 
 def show_drawn(result: object, output: str | None, as_json: bool, picture: object = None) -> int:
-    """Print a result, and draw it, or another ``picture`` of it, into a file if one is named; return the exit status."""
-    if output is not None:
+    """Print a result, and write its figures into a file if one is named, or draw it, or another ``picture`` of it.
+
+    Return the exit status.
+    """
+    if output is not None and output.lower().endswith((".csv", ".json")):
+        write_whole(output, (to_csv if output.lower().endswith(".csv") else to_json)(result).encode())
+    elif output is not None:
         from treecast.drawing.pictures import draw
 
         draw(result if picture is None else picture, output)

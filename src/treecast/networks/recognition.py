@@ -4,13 +4,15 @@ Candidates have as many nodes, the same degree and as many nodes at each distanc
 them. The map is the certificate: it is checked arc by arc, by other means than those that found it.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb, factorial, gcd
 
 import numpy as np
 
+from treecast.networks.arcs import arcs_of
 from treecast.networks.complete import Circulant, Complete
 from treecast.networks.core import Ints, Network
 from treecast.networks.family import products
@@ -22,6 +24,7 @@ from treecast.networks.kept import kept
 from treecast.networks.star import Star
 
 _MOST_NODES = 1 << 20
+_MOST_COMPARED = 4096  # nodes of networks of which several are held against one another
 _MOST_CIRCULANTS = 2_000  # sets of steps that are looked at
 _PER_ARC, _AT_LEAST = 8, 20_000  # images that are tried for each arc before a search is given up
 _AT_ONCE = 1 << 20  # ways of two arcs that are looked at together
@@ -68,6 +71,26 @@ def recognise(network: Network) -> Likeness | None:
         return None
     found = _find(network)
     return None if found is None else Likeness(network, *found)
+
+
+def same_graphs(networks: Sequence[Network]) -> dict[str, str]:
+    """Return, by their spellings, the networks that are the same graph as one before them, as far as little time tells.
+
+    >>> from treecast import network
+    >>> same_graphs([network(spec) for spec in ("torus:4x4", "hypercube:4", "hyperx:4x4")])
+    {'hypercube:4': 'torus:4x4'}
+    """
+    found, first = dict[str, str](), dict[str, str]()
+    sizes = Counter((where.nodes, where.arcs, where.degree) for where in networks)
+    for where in networks:
+        if sizes[where.nodes, where.arcs, where.degree] < 2 or where.nodes > _MOST_COMPARED:
+            continue
+        every = arcs_of(where)
+        ends = np.stack([every.tail, every.head], axis=1)
+        known = recognise(Graph(where.spec, where.labels(range(where.nodes)), ends, where.relays))
+        before = first.setdefault(known.known.spec, where.spec) if known is not None else where.spec
+        found |= {where.spec: before} if before != where.spec else {}
+    return found
 
 
 @kept(16)

@@ -4,8 +4,8 @@ Every figure is measured on a schedule that is planned and verified. The paper's
 bounds by formula; its Table 4 is their order of growth.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from treecast.collectives import COLLECTIVES, Collective
@@ -16,8 +16,12 @@ from treecast.lower_bounds import best, bounds
 from treecast.models import MODELS
 from treecast.networks import Network
 from treecast.networks import network as find_network
+from treecast.networks.recognition import same_graphs
 from treecast.plans import builders, collective_of, copies_of, plan
+from treecast.plans.timing import time_plan
 from treecast.progress import Progress, part_of, report, reporting
+from treecast.schedule.sizes import spell_total
+from treecast.units import spell_seconds
 from treecast.verification.verifier import verify
 
 MOST_ROWS = 1_000_000
@@ -28,7 +32,10 @@ PROBLEMS = ("broadcast", "allgather", "scatter", "alltoall")
 
 @dataclass(frozen=True)
 class Figures:
-    """A network in figures. ``cost``: degree x diameter. ``mean_distance``: over all pairs, a node and itself included."""
+    """A network in figures. ``cost``: degree x diameter. ``mean_distance``: over all pairs, a node and itself included.
+
+    ``same_as``: another before it that is the same graph.
+    """
 
     network: str
     nodes: int
@@ -37,6 +44,7 @@ class Figures:
     cost: int
     mean_distance: float | None
     arcs: int
+    same_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,8 @@ class Entry:
     """One collective on one network: steps and transmissions as measured (None when not planned), and their lower bounds.
 
     ``verified``: whether the schedule that was measured is right; None when there is none, and ``note`` says why.
-    The orders of growth are those of the paper's Table 4 in n (star) or k (hypercube); "" for other networks.
+    The orders of growth are those of the paper's Table 4 in n (star) or k (hypercube); "" for other networks. ``bytes``: how much
+    data there is, where somebody says it; then ``messages`` are those of the plan, and ``time`` is its seconds.
     """
 
     collective: str
@@ -59,6 +68,9 @@ class Entry:
     steps_order: str
     transmissions_order: str
     note: str
+    bytes: int | None = None
+    time: float | None = None
+    time_lower_bound: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -86,17 +98,20 @@ class Comparison(Described):
 def _(found: Comparison) -> Description:
     networks = Shown(
         ("network", "nodes", "degree", "diameter", "cost", "mean distance", "arcs"),
-        [_with_dashes(*vars(figures).values()) for figures in found.figures],
-        notes=("cost: degree x diameter; mean distance: over all pairs of nodes",),
+        [_with_dashes(*list(vars(figures).values())[:-1]) for figures in found.figures],
+        notes=(
+            "cost: degree x diameter; mean distance: over all pairs of nodes",
+            *(f"{each.network} is the same graph as {each.same_as}" for each in found.figures if each.same_as),
+        ),
     )
     width, entries = len(found.figures), found.entries
     tables = [_describe_entries(entries[first : first + width]) for first in range(0, len(entries), width)]
     figures = {
-        "networks": [asdict(figures) for figures in found.figures],
-        "collectives": [
+        "collectives": [  # first, as the rows of a table
             asdict(entry) | {"ratio": _rounded(entry.ratio), "transmissions_ratio": _rounded(entry.transmissions_ratio)}
             for entry in entries
         ],
+        "networks": [asdict(figures) for figures in found.figures],
     }
     right = all(entry.verified is not False for entry in entries)
     return Description(figures, tables=(networks, *tables, *_describe_growth(entries)), holds=right)
@@ -105,18 +120,13 @@ def _(found: Comparison) -> Description:
 def _describe_entries(entries: Sequence[Entry]) -> Shown:
     """Return one collective on each network as a table."""
     one = entries[0]
-    rows = [
-        (
-            e.network,
-            *_beside(e.steps, e.steps_lower_bound, e.ratio),
-            *_beside(e.transmissions, e.transmissions_lower_bound, e.transmissions_ratio),
-        )
-        for e in entries
-    ]
+    rows = [(e.network, *_beside(e.steps, e.steps_lower_bound, e.ratio), *_beyond(e)) for e in entries]
+    amount = count_of(one.messages, "message") if one.bytes is None else spell_total(one.collective, one.bytes)
+    more = ("transmissions",) if one.bytes is None else ("messages", "takes")
     return Shown(
-        ("network", "steps", "at least", "ratio", "transmissions", "at least", "ratio"),
+        ("network", "steps", "at least", "ratio", *more, "at least", "ratio"),
         rows,
-        f"{_spell_work(one)}, {count_of(one.messages, 'message')}: measured, and lower bounds",
+        f"{_spell_work(one)}, {amount}: measured, and lower bounds",
         tuple(f"{entry.network}: {entry.note}" for entry in entries if entry.note),
     )
 
@@ -140,6 +150,15 @@ def _spell_work(entry: Entry) -> str:
     return entry.collective + (f", {entry.copies:,} copies" if entry.copies > 1 else "")
 
 
+def _beyond(entry: Entry) -> tuple[object, ...]:
+    """Return what stands behind the steps: the transmissions, or where the bytes are known the time."""
+    if entry.bytes is None:
+        return _beside(entry.transmissions, entry.transmissions_lower_bound, entry.transmissions_ratio)
+    ratio = entry.time and entry.time_lower_bound and entry.time / entry.time_lower_bound
+    seconds = (None if each is None else spell_seconds(each) for each in (entry.time, entry.time_lower_bound))
+    return (entry.messages, *_with_dashes(*seconds, f"{ratio:.3f}" if ratio else None))
+
+
 def _beside(measured: int | None, bound: int | None, ratio: float | None) -> tuple[object, ...]:
     """Return a measured value, its lower bound and their ratio as cells of a table."""
     return _with_dashes(measured, bound, None if ratio is None else f"{ratio:.3f}")
@@ -153,9 +172,12 @@ def compare(
     networks: Sequence[Any],
     *,
     collective: str | None = None,
-    messages: int = 1,
+    messages: int | None = None,
     copies: int | None = None,
     survive: int | None = None,
+    bytes: int | str | None = None,  # noqa: A002
+    latency: float | str | None = None,
+    rate: float | str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Plan and verify collectives on several networks, and set them side by side.
@@ -169,10 +191,12 @@ def compare(
     collective : str, optional
         The collective. The default are the five problems of the paper: broadcast with one copy and with x, allgather,
         scatter and alltoall.
-    messages : int
-        The number of chunks of each source.
+    messages : int, optional
+        The number of chunks of each source: 1, or with ``bytes`` as many as take the least time.
     copies, survive : int, optional
         Over how many disjoint paths each chunk goes, or how many faults must do no harm.
+    bytes, latency, rate : optional
+        How much data there is, and the cost of a send, as ``plan`` takes them: then there are times, too.
     progress : callable, optional
         Told how much of how much is done, and the name of the work.
 
@@ -192,19 +216,27 @@ def compare(
     >>> found = treecast.compare(["star:4", "hypercube:5"], collective="broadcast", survive=1)
     >>> [(entry.network, entry.steps, entry.steps_lower_bound) for entry in found.entries]
     [('star:4', 6, 4), ('hypercube:5', 6, 5)]
+    >>> found = treecast.compare(["ring:8", "torus:2x4"], collective="allreduce", bytes="1MB", latency="1us", rate="10GB/s")
+    >>> [(entry.network, round(entry.time * 1e6)) for entry in found.entries]
+    [('ring:8', 101), ('torus:2x4', 66)]
     """
     with reporting(progress):
-        return _compare([find_network(given) for given in networks], collective, messages, copies_of(copies, survive))
+        amount = {} if bytes is None else {"bytes": bytes, "latency": latency, "rate": rate}
+        given = [find_network(each) for each in networks]
+        return _compare(given, collective, messages, copies_of(copies, survive), amount)
 
 
-def _compare(networks: Sequence[Network], collective: str | None, messages: int, copies: int) -> Comparison:
+def _compare(
+    networks: Sequence[Network], collective: str | None, messages: int | None, copies: int, amount: Mapping[str, Any]
+) -> Comparison:
     if len(networks) < 2:
         raise PlanError(f"two networks or more can be compared, not {len(networks)}")
+    many = 1 if messages is None else messages
     jobs = [(kind, copies) for kind in ((collective,) if collective else PROBLEMS)]
     if not collective and copies > 1:
         jobs.insert(0, ("broadcast", 1))
     for kind, _ in jobs:
-        Collective(kind, 1, messages)  # raises when there is no such collective, or too few or too many messages
+        Collective(kind, 1, many)  # raises when there is no such collective, or too few or too many messages
     cases = [(kind, network, wanted) for kind, wanted in jobs for network in networks]
     for kind, network, wanted in cases:
         _check_copies(kind, network, wanted)
@@ -213,8 +245,10 @@ def _compare(networks: Sequence[Network], collective: str | None, messages: int,
         problem = f"{kind} on {network.spec}"
         report(done, len(cases), problem)
         with part_of(problem):
-            entries.append(_entry(kind, network, messages, wanted))
-    return Comparison(tuple(figures_of(network) for network in networks), tuple(entries))
+            entries.append(_entry(kind, network, messages if amount else many, wanted, amount))
+    same = same_graphs(networks)
+    figures = [replace(figures_of(network), same_as=same.get(network.spec, "")) for network in networks]
+    return Comparison(tuple(figures), tuple(entries))
 
 
 def figures_of(network: Network) -> Figures:
@@ -247,10 +281,10 @@ def _check_copies(kind: str, network: Network, copies: int) -> None:
         raise PlanError(f"{kind} on {network.spec} cannot have {copies} copies: {trees} known for it")
 
 
-def _entry(kind: str, network: Network, messages: int, copies: int) -> Entry:
-    model, orders, job = MODELS["all-port"], _orders(kind, network, copies), (kind, network.spec, messages, copies)
+def _entry(kind: str, network: Network, messages: int | None, copies: int, amount: Mapping[str, Any]) -> Entry:
+    model, orders, job = MODELS["all-port"], _orders(kind, network, copies), (kind, network.spec, messages or 1, copies)
     try:
-        collective = collective_of(kind, network, messages=messages)
+        collective = collective_of(kind, network, messages=messages or 1)
     except PlanError as error:
         return Entry(*job, None, None, None, None, None, *orders, str(error))
     lower = bounds(collective, network, copies, model)
@@ -258,9 +292,18 @@ def _entry(kind: str, network: Network, messages: int, copies: int) -> Entry:
     note = _why_not_planned(collective, network, copies)
     if note:
         return Entry(*job, None, at_least[0], None, at_least[1], None, *orders, note)
-    report = verify(plan(kind, network, messages=messages, copies=copies), model)
+    schedule = plan(kind, network, messages=messages, copies=copies, **amount)
+    report = verify(schedule, model)
+    if report and amount:  # the plan has chosen its messages
+        at_least = tuple(best(list(report.bounds), of).value for of in ("steps", "transmissions"))
     figures = (report.steps, at_least[0], report.transmissions, at_least[1], report.holds)
-    return Entry(*job, *figures, *orders, "" if report else "the schedule is wrong")
+    found = Entry(*job, *figures, *orders, "" if report else "the schedule is wrong")
+    if not amount or schedule.sizes is None:
+        return found
+    timing, total = time_plan(schedule), schedule.sizes.total(schedule.collective)
+    least = None if timing.bound is None else timing.bound.seconds
+    many = schedule.collective.messages
+    return replace(found, messages=many, bytes=total, time=timing.by_steps, time_lower_bound=least)
 
 
 def _why_not_planned(collective: Collective, network: Network, copies: int) -> str:

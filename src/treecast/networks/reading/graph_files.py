@@ -11,7 +11,7 @@ from treecast.networks.reading.data import json_of, row, table, tables, text
 from treecast.networks.reading.drawn import Drawn
 from treecast.networks.reading.links import Links, Parts
 from treecast.networks.reading.machine import Machine
-from treecast.networks.reading.objects import parts_of
+from treecast.networks.reading.objects import parts_of_matrix
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import check_whole, lines_of, whole_number
 
@@ -102,7 +102,7 @@ def parts_of_numpy(data: bytes) -> Parts:
     """Return the nodes and arcs of an adjacency matrix: entry [u, v] is the capacity from u to v."""
     if len(data) > 8 * _MOST**2:
         raise ValueError(f"its matrix is larger than {_MOST:,} rows")
-    return parts_of(np.load(BytesIO(data), allow_pickle=False))
+    return parts_of_matrix(np.load(BytesIO(data), allow_pickle=False))
 
 
 @reader("matrix-market", summary="Matrix Market", recognises=matches(rb"\A%%MatrixMarket\b"), suffixes=(".mtx",))

@@ -27,7 +27,7 @@ def parts_of(source: Any) -> Parts | Machine:
     if _is_links(source):
         return _of_links(source)
     if hasattr(source, "tocoo") or isinstance(source, np.ndarray | list | tuple):
-        return _of_matrix(source)
+        return parts_of_matrix(source)
     import networkx as nx
 
     if isinstance(source, nx.Graph):
@@ -95,7 +95,8 @@ def _of_mapping(source: Mapping[Any, Any]) -> Parts | Machine:
     return found.parts()
 
 
-def _of_matrix(source: Any) -> Parts:
+def parts_of_matrix(source: Any) -> Parts:
+    """Return the nodes and arcs of a matrix of capacities. Raises NetworkError when it is none."""
     if hasattr(source, "tocoo"):
         sparse = source.tocoo()
         shape, columns = tuple(sparse.shape), (sparse.row, sparse.col, sparse.data)
