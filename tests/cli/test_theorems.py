@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from treecast.cli import main
+from treecast.papers.statement import LONGEST
 from treecast.papers.theorems import PAPERS
 
 TREECAST = [sys.executable, "-m", "treecast"]
@@ -71,3 +72,21 @@ def test_the_walk_that_stops_can_be_watched(ask, tmp_path):
     assert "there is of: section 4.4, … tolerance" in err
     status, _, err = ask("theorems", "--draw", "walk.svg")
     assert (status, "name the paper" in err) == (2, True)
+
+
+def test_a_last_line_counts_and_says_whether_what_is_false_is_known(ask, monkeypatch):
+    status, out, _ = ask("theorems", "trees", "--up-to", "4", "--only", "Theorem 3", "… if it waits")
+    *rows, last = out.splitlines()
+    assert (status, last) == (
+        0, "4 statements: 3 hold; 1 in the paper's words is FALSE, as is known, by the size beside it",
+    )  # fmt: skip
+    assert len({row.index("N = ") for row in rows[::2]}) == 1
+    longest = max(len(statement.name) for statements in PAPERS.values() for statement in statements)
+    assert longest == LONGEST
+    some = [each for each in PAPERS["trees"] if each.name == "Theorem 3"]
+    other = some[0]._replace(name="Theorem 9", false_from=None)
+    monkeypatch.setitem(PAPERS, "trees", (*some, other, other._replace(name="Lemma", least=2, usual=2, false_from=2)))
+    status, out, _ = ask("theorems", "trees", "--up-to", "4")
+    last = out.splitlines()[-1]
+    assert (status, "; 1 in the paper's words is FALSE, as is known" in last) == (1, True)
+    assert last.endswith("; NOT as is known, exit status 1: Theorem 9, Lemma")

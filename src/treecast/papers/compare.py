@@ -218,7 +218,7 @@ def compare(
     [('star:4', 6, 4), ('hypercube:5', 6, 5)]
     >>> found = treecast.compare(["ring:8", "torus:2x4"], collective="allreduce", bytes="1MB", latency="1us", rate="10GB/s")
     >>> [(entry.network, round(entry.time * 1e6)) for entry in found.entries]
-    [('ring:8', 101), ('torus:2x4', 66)]
+    [('ring:8', 102), ('torus:2x4', 72)]
     """
     with reporting(progress):
         amount = {} if bytes is None else {"bytes": bytes, "latency": latency, "rate": rate}

@@ -1,10 +1,13 @@
 """A statement of a paper, and the result of checking it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from treecast.description import Description, describe
+from treecast.description import Description, count_of, describe
+
+LONGEST = 18
+"""The letters of the longest name of a statement."""
 
 
 class Verdict(NamedTuple):
@@ -69,6 +72,20 @@ class Statements(list[Statement]):
         return state
 
 
+def spell_sum(findings: Sequence["Finding"]) -> str:
+    """Return how many statements hold and how many are false, and whether that is known of them."""
+    false = [finding for finding in findings if not finding.holds]
+    known = sum(finding.as_known for finding in false)
+    found = [f"{count_of(len(findings), 'statement')}: {len(findings) - len(false):,} hold"]
+    if known:
+        found.append(
+            f"{known:,} in the paper's words {'is' if known == 1 else 'are'} FALSE, as is known, by the size beside it"
+        )
+    if other := [finding.name for finding in findings if not finding.as_known]:
+        found.append(f"NOT as is known, exit status 1: {', '.join(other)}")
+    return "; ".join(found)
+
+
 @dataclass(frozen=True)
 class Finding:
     """The result for one statement: for which n it was checked, whether it holds for all of them, and a remark.
@@ -90,6 +107,6 @@ class Finding:
 def _(finding: Finding) -> Description:
     verdict = "holds" if finding.holds else "FALSE"
     detail = f"  {finding.detail}" if finding.detail else ""
-    head = f"{verdict}  {finding.name:<12}  {finding.checked:<11} {finding.seconds:8.2f} s{detail}"
+    head = f"{verdict}  {finding.name:<{LONGEST}}  {finding.checked:<11} {finding.seconds:8.2f} s{detail}"
     known = "" if finding.as_known else "; NOT KNOWN to be false" if not finding.holds else "; KNOWN to be false"
     return Description(asdict(finding), notes=(head, f"       {finding.says}{known}"), holds=finding.as_known)

@@ -8,6 +8,7 @@ from treecast.cli import console
 from treecast.cli.arguments import Json, Names
 from treecast.description import Table
 from treecast.errors import TreecastError
+from treecast.papers.statement import spell_sum
 from treecast.papers.theorems import PAPERS, SIZES, Finding, each_theorem, shown
 
 _LETTERS = ", ".join(f"{size.letter} of the {size.network}" for size in SIZES.values())
@@ -30,6 +31,9 @@ def theorems(
     as_json: Json = False,
 ) -> int:
     """Check the statements of a paper by computing, and print for which sizes each was checked, the verdict and the time.
+
+    FALSE is a statement in the paper's words with a counter-example at the size beside it. The exit status is 0 where each
+    statement has its known verdict, and 1 where one that ought to hold is false, or one that is known to be false holds.
 
     Example: treecast theorems star --up-to 10 --only "Lemma 6"
     """
@@ -57,4 +61,7 @@ def theorems(
             console.flush()  # a reader of the pipe sees each when it is checked
     if draw is not None:
         console.wrote(draw)
-    return console.show(found, True) if as_json else int(not all(each.as_known for each in found))
+    if as_json:
+        return console.show(found, True)
+    console.show_text(spell_sum(found))
+    return int(not all(each.as_known for each in found))
