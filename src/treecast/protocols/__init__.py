@@ -34,6 +34,7 @@ from treecast.protocols.synchronous import (
 )
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
+from treecast.schedule.description import spell_steps
 from treecast.schedule.tree_of_rows import first_controls, trees_of_rows
 
 __all__ = [
@@ -178,6 +179,8 @@ _BY_BUILDER: dict[str, Think] = {
 
 
 _IN_PHASES = ("dimension-order", "four-phases")
+BUILDERS = (*_BY_BUILDER, *_IN_PHASES)
+"""The builders whose plans the nodes find by a protocol, the last ones under whispering."""
 
 
 def _sends_of(schedule: Schedule, conversation: Conversation) -> Iterator[Send]:
@@ -268,7 +271,7 @@ def _(found: Agreement) -> Description:
     lines = {
         "nodes say": verdict,
         "protocol": found.schedule.builder,
-        "steps": conversation.steps,
+        "steps": spell_steps(found.schedule, conversation.steps),
         "data": f"{conversation.flits:,} {'flits sent' if found.schedule.collective.lengths else 'messages of nodes sent'}",
         "control": f"{conversation.control:,} flits sent" + (f": {control}" if control else ""),
     }

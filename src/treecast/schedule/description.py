@@ -117,6 +117,15 @@ def _source(schedule: Schedule) -> str:
     )
 
 
+def spell_steps(schedule: Schedule, steps: int) -> str:
+    """Return how many steps a run has taken, and why not more, where a schedule leaves sends out while nothing fails."""
+    if not schedule.sparing or steps >= schedule.steps:
+        return f"{steps:,}"
+    return (
+        f"{steps:,} of {schedule.steps:,}: the sends of the others are left out, as no fault has kept their data back"
+    )
+
+
 def message_count(collective: Collective) -> int:
     """Return how many messages, of different lengths, a collective has: a root has none of its own."""
     ranks = len(collective.ranks)

@@ -17,6 +17,7 @@ from treecast.models import Cost
 from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, describe_job
+from treecast.schedule.description import spell_steps
 from treecast.simulation.faults import Faults, describe_delivery, describe_late, describe_sends, living_ranks
 
 _MOST_BYTES = 4 * 2**30
@@ -146,7 +147,7 @@ def _(found: Gossip) -> Description:
         "message_sizes": sizes,
     }
     lines = {
-        "steps": found.steps,
+        "steps": spell_steps(found.schedule, found.steps),
         "transmissions": describe_sends(found.transmissions, found.lost_sends),
         "message sizes": " ".join(f"{size:,}" for size in sizes),
     }

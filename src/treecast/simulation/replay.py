@@ -14,6 +14,7 @@ from treecast.networks.core import Ints
 from treecast.schedule import Schedule, describe_job, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, find_moves
 from treecast.schedule.costs import seconds_by_steps
+from treecast.schedule.description import spell_steps
 from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
 from treecast.simulation.faults import Faults, describe_delivery, describe_late, describe_sends, living_ranks, wanted
 from treecast.steps import NEVER
@@ -312,7 +313,7 @@ def _(trace: Trace) -> Description:
     }
     most = f"at most {busiest_arc:,} over one arc, {busiest_node:,} from one node"
     sends = describe_sends(trace.transmissions, trace.lost_sends)
-    lines = {"steps": trace.steps, "transmissions": f"{sends}, {most}"}
+    lines = {"steps": spell_steps(trace.schedule, trace.steps), "transmissions": f"{sends}, {most}"}
     lacking = [f"{network.label(node)} lacks {spell_range(first, stop)}" for node, first, stop in trace.lost]
     words = (trace.schedule.collective.member, "faults")
     begin = describe_delivery(trace.delivered, int(trace.living.sum()), trace.faults.describe(network), lacking, words)

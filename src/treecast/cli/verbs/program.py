@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from treecast.cli.arguments import JobOptions, Json, Kind, Spec
 from treecast.cli.files import show_rows
 from treecast.cli.verbs.plan import BuilderOptions
-from treecast.errors import TreecastError
+from treecast.errors import PlanError, TreecastError
 
 
 def program(
@@ -31,15 +31,20 @@ def program(
         The construction; the default is the best of those that know a node's rows from its label.
     """
     from treecast import plans
+    from treecast.plans.request import request
+    from treecast.protocols import BUILDERS
 
     if job.targets or job.lengths is not None or job.files is not None:
         raise TreecastError(
             "one node's program is for messages of equal length that go to all: 'treecast plan' plans all others"
         )
-    mine = plans.program(
-        node=node,
-        builder=builder,
-        **job.asked(collective, network),
-        **vars(options),
-    )
+    asked = {"builder": builder, **job.asked(collective, network), **vars(options)}
+    try:
+        mine = plans.program(node=node, **asked)
+    except PlanError as error:
+        if request(**asked)[1][0].name not in BUILDERS:
+            raise
+        raise PlanError(
+            f"{error}; or let the nodes of a plan find them: 'treecast simulate PLAN --distributed'"
+        ) from None
     return show_rows(mine, as_json, False, "--json lists them")
