@@ -34,6 +34,7 @@ extensions = [
     "autoapi.extension",
     "site_extensions.dark",
     "site_extensions.formulas",
+    "site_extensions.included",
     "site_extensions.mathml",
     "site_extensions.offline",
     "site_extensions.told",

@@ -17,6 +17,7 @@ SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 sys.path.insert(0, str(DOCS / "site_extensions"))
 sys.path.insert(0, str(DOCS))
 from build import page_named  # noqa: E402
+from included import with_files  # noqa: E402
 from offline import find_loads  # noqa: E402
 from plain import formulas  # noqa: E402
 
@@ -51,6 +52,18 @@ def test_cells_are_python(page):
         lines = [line for line in cell.splitlines() if not line.startswith((":tags:", "!"))]
         if not lines or not lines[0].startswith("%%"):
             ast.parse("\n".join(lines))
+
+
+def test_what_the_site_includes_is_a_sentence_with_a_link_in_the_repository():
+    included = [page for page in PAGES if "<!-- include " in page.read_text()]
+    assert {page.stem for page in included} >= {"star", "mesh", "trees", "hypercube", "outcomes", "changes"}
+    for page in PAGES:
+        there, shown = page.read_text(), with_files(page.read_text())
+        assert "{include}" not in there, page.name
+        assert "<!--" not in shown, page.name
+        said = re.findall(r"<!-- include .*? -->\n(.*?)\n<!-- end -->", there, re.DOTALL)
+        assert len(said) == shown.count("```{include} ")
+        assert all(re.search(r"\[[^\]]+\]\([^)]+\)", each) for each in said)
 
 
 def test_links_between_pages_lead_somewhere():
