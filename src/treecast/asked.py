@@ -88,7 +88,11 @@ class Asked:
     )
     uplinks: int = _option(1, _count, "Of a Slurm file: how many cables a line between switches stands for.")
     node: tuple[str, ...] = _option((), str, "Of a fabric's file: the file of a node, or PATTERN=FILE for some hosts.")
-    relays_add: bool = _option(False, _yes, "All relays add contributions to sums, as switches with SHARP or NVLS do.")
+    relays_add: str = _option(
+        "",
+        _one_of("yes", "no"),
+        "All relays add contributions to sums, as switches with SHARP or NVLS do; no: none does, whatever the file says.",
+    )
     keep_relays: bool = _option(False, _yes, "Of a node's file: keep relays that do nothing.")
     undirected: bool = _option(False, _yes, "Of a graph's file: all links lead both ways.")
     whole: bool = _option(

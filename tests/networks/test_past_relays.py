@@ -1,6 +1,7 @@
 """Networks past relays that do not add: routes, who says that relays add, and sums, against judges and exhaustive search."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations, product
@@ -346,3 +347,54 @@ def test_four_hosts_on_a_switch(tmp_path: Any, capsys: pytest.CaptureFixture[str
         in said
     )
     assert "which add" not in said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "leaf-spine:2,2,1 with relays-add yes",
+        "machine:dgx-h100",
+        "net.dot",
+        "net.graphml",
+        "net.graphml without links t-d",
+    ],
+)
+def test_relays_of_which_it_is_said_do_not_add(said: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the file or the machine says of them; then the network is as one that never said so."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.dot").write_text(
+        "graph { s [relay=true, adds=true]; t [relay=true, adds=true]; "
+        + "; ".join(f'{u} -- {v} [rate="100Gbit/s"]' for u, v in ("as", "bs", "cs", "dt", "et", "st"))
+        + "}"
+    )
+    drawn = nx.Graph([("a", "s"), ("b", "s"), ("c", "s"), ("d", "t"), ("e", "t"), ("s", "t"), ("s", "d")])
+    for relay in "st":
+        drawn.nodes[relay].update(relay=True, adds=True)
+    nx.write_graphml(drawn, tmp_path / "net.graphml")
+    whole = treecast.network(said)
+    assert whole.adds is not None
+    plain, spelled = whole.adding(False), treecast.network(said, relays_add=False)
+    again = treecast.network(spelled.spec.removeprefix("file:") if "without" not in said else spelled.spec)
+    for where in (plain, spelled, again):
+        assert where.adds is None
+        assert where.adding(False) == where
+        assert where.adding().spec.count("relays-add") == 1
+        assert np.array_equal(where.adding().adds, where.relays)
+    assert plain == spelled
+    slow, fast = treecast.plan("allreduce", plain, messages=8), treecast.plan("allreduce", whole, messages=8)
+    assert treecast.verify(slow).holds
+    assert (slow.network.spec.endswith(" past relays"), fast.network.spec) == (True, whole.spec)
+
+
+def test_both_figures_stand_side_by_side(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    nx.write_graphml(star(4, adds=True), tmp_path / "hosts.graphml")
+    said = dict[str, str]()
+    for word in ("", "--relays-add", "--relays-add no"):
+        words = ["plan", "allreduce", str(tmp_path / "hosts.graphml"), *word.split(), "--messages", "3"]
+        assert main(words) == 0
+        said[word] = " ".join(capsys.readouterr().out.split())
+    steps = {word: re.search(r" steps ([0-9]+)", said[word])[1] for word in said}  # type: ignore[index]
+    assert steps[""] == steps["--relays-add"] != steps["--relays-add no"]
+    for word in ("", "--relays-add"):
+        assert f"(--relays-add no if yours do not: then {steps['--relays-add no']} steps)" in said[word]
+    assert f"(--relays-add if yours do, by SHARP or NVLS: then {steps['']} steps)" in said["--relays-add no"]

@@ -133,10 +133,11 @@ class BrokenOptions(FileOptions, BrokenParts):
 
     def read(self, network: str) -> "Network":
         """Return a network without these parts; a remark on how its file was read goes to standard error."""
+        from treecast.networks import families
         from treecast.networks import network as find
 
         found = find(self.less(network))
-        for note in found.notes:
+        for note in found.notes if network.partition(":")[0] not in families() or network.startswith("file:") else ():
             console.warn(f"{network}: {note}")
         return found
 

@@ -71,6 +71,8 @@ def modern(arguments: list[str]) -> list[str]:
     while words:
         word = words.pop(0)
         old, equals, value = word.partition("=")
+        if word == "--relays-add" and words[:1] not in (["yes"], ["no"]):
+            words.insert(0, "yes")
         if old not in known or not (equals or words):
             found.append(word)
             continue
@@ -85,6 +87,8 @@ def modern(arguments: list[str]) -> list[str]:
     return found + arguments[end:]
 
 
+_OTHERWISE = {"--ports": "; the machine says it, as in --model one-port,ports=2"}
+"""How verbs with a machine say what others have an option for."""
 _NUMBERS = {int: "a whole number", float: "a number"}
 
 
@@ -103,7 +107,8 @@ def spell_slip(error: CycloptsError) -> str:
         case UnknownOptionError():
             asked = error.token.keyword or error.token.value
             known = [name for argument in error.argument_collection for name in argument.names]
-            hint = _elsewhere(asked, set(known)) or did_you_mean(asked, known)
+            hint = _OTHERWISE.get(asked, "") if "--model" in known else ""
+            hint = hint or _elsewhere(asked, set(known)) or did_you_mean(asked, known)
             return f"{verb or 'treecast'} has no option {asked}: {where}{hint}"
         case ConsumeMultipleError():
             return f"{error.keyword or name} has no value: write one or more behind it, with spaces between them"

@@ -227,6 +227,7 @@ def machines() -> Description:
     notes = (
         "The first bytes of a file tell its kind; --format decides where two kinds would do.",
         "Switches add sums only where the file, the machine or --relays-add says so: adds=true of a node, a SHARP node, NVLS.",
+        "'--relays-add no' says that none does, whatever the file says.",
     )
     figures = {"files": dict(kinds), "options": dict(options), "machines": dict(known)}
     tables = (

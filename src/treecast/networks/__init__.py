@@ -75,7 +75,7 @@ def network(source: Any, **asked: Any) -> Network:
 
     **asked
         Settings for reading a file, as on the command line: ``ranks="hosts"``, ``part=2``, ``undirected=True``. And of every
-        network ``relays_add=True``: its relays add, as switches with SHARP or NVLS do.
+        network ``relays_add=True``: its relays add, as switches with SHARP or NVLS do; ``False``: none does.
 
     Returns
     -------
@@ -110,8 +110,8 @@ def network(source: Any, **asked: Any) -> Network:
     >>> network([("a", "b", "100Gbit/s"), ("b", "c", "200Gbit/s")]).chunk_rate  # of the slowest cable, in bytes a second
     12500000000.0
     """
-    if asked.pop("relays_add", False):
-        return network(source, **asked).adding()
+    if (adds := asked.pop("relays_add", None)) is not None:
+        return network(source, **asked).adding(adds)
     if isinstance(source, Network):
         return source
     if asked and not isinstance(source, str | PathLike):
@@ -128,8 +128,9 @@ def network(source: Any, **asked: Any) -> Network:
         return network(whole).without(nodes, links)
     name, colon, arguments = source.partition(":")
     family = families().get(name)
-    if family and name != "file" and source.endswith(ADDING):
-        return network(source.removesuffix(ADDING)).adding()
+    for end, adds in ADDING.items() if family and name != "file" else ():
+        if source.endswith(end):
+            return network(source.removesuffix(end)).adding(adds)
     if family and (colon or not family.arguments):
         return family.network(arguments if colon else None)
     if family is None and ((path := Path(read_asked(source)[0])).suffix in SUFFIXES or (source and path.exists())):

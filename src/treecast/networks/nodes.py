@@ -209,8 +209,10 @@ class Ranked(Nodes):
         found.setflags(write=False)
         return found
 
-    def adding(self) -> "Network":
-        """Return the network whose relays all add, spelled ``SPEC with relays-add yes``; itself where it has none, or they do.
+    def adding(self, adds: bool = True) -> "Network":
+        """Return the network whose relays all add, spelled ``SPEC with relays-add yes``, or of which none does (``no``).
+
+        It is itself where it has none, or they are so.
 
         Examples
         --------
@@ -220,7 +222,7 @@ class Ranked(Nodes):
         """
         from treecast.networks.past_relays import adding
 
-        return adding(cast("Network", self))
+        return adding(cast("Network", self), adds)
 
     def past_relays(self) -> "Network":
         """Return the network of its ranks, and of relays that add, joined by routes past the others; itself where there are none.

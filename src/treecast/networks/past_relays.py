@@ -11,7 +11,7 @@ use links alike; back they go the same way. They depend on the nodes and arcs al
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from copy import copy
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -24,7 +24,9 @@ from treecast.networks.core import KEPT, Network
 from treecast.networks.graph import Graph
 from treecast.ragged import Ints
 
-PAST, ADDING = " past relays", " with relays-add yes"
+PAST = " past relays"
+ADDING = {" with relays-add yes": True, " with relays-add no": False}
+"""The ends of spellings that say of all relays whether they add."""
 """The ends of spellings."""
 _MOST_PAIRS, _MOST_ROUTES = 2**18, 2**15
 _SEVERAL = 4  # routes of two nodes, where there are so many, however few ports they have
@@ -251,14 +253,17 @@ def _backs(network: Network, arcs: Arcs) -> Ints:
     return np.where(port < 0, -1, arcs.number(arcs.head, np.maximum(port, 0)))
 
 
-def adding(network: Network) -> Network:
-    """Return a network whose relays all add; itself where it has none, or they do."""
-    if network.past_relays() is network:
+def adding(network: Network, adds: bool = True) -> Network:
+    """Return a network whose relays all add, or none of them; itself where it has none, or they are so."""
+    relays, now = network.relays, network.adds
+    if relays is None or (now is None or not now.any() if not adds else now is not None and now[relays].all()):
         return network
     found = copy(network)
     for name in (KEPT, "_straight"):
         vars(found).pop(name, None)
-    found.adds = network.relays
-    several = network.spec.startswith("file:") and read_asked(network.spec)[0] != network.spec
-    vars(found)["_spec"] = network.spec + (ADDING.removeprefix(" with") if several else ADDING)
+    found.adds = relays if adds else None
+    spec = reduce(str.removesuffix, ADDING, network.spec)
+    word = next(word for word, says in ADDING.items() if says == adds)
+    several = spec.startswith("file:") and read_asked(spec)[0] != spec
+    vars(found)["_spec"] = spec + (word.removeprefix(" with") if several else word)
     return found

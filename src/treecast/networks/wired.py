@@ -110,7 +110,8 @@ class Wired(Graph):
         relays = [not is_rank(node) for node in view.nodes.values()]
         self._also = {other: u for u, (name, node) in enumerate(view.nodes.items()) for other in (name, *node.also)}
         super().__init__(spec, _labels(view), np.concatenate([there, back]), relays)
-        self.adds = self.adding_relays([asked.relays_add or node.adds for node in view.nodes.values()])
+        adds = [asked.relays_add == "yes" or (not asked.relays_add and node.adds) for node in view.nodes.values()]
+        self.adds = self.adding_relays(adds)
         self.remarks = tuple(each.text.partition(":")[0] for each in view.complaints if each.sort == "degraded")
         self.kinds = tuple(node.kind for node in view.nodes.values())
         places = [node.at for node in view.nodes.values() if node.at is not None]
@@ -288,8 +289,8 @@ def file(path: str) -> Network:
     where, asked = read_asked(path)
     found = _read(where, asked)
     if isinstance(found, Parts):
-        if replace(asked, relays_add=False) == Asked(format=asked.format):
-            adds = found.relays if asked.relays_add else found.adds
+        if replace(asked, relays_add="") == Asked(format=asked.format):
+            adds = {"yes": found.relays, "no": np.zeros(len(found.relays), np.bool_)}.get(asked.relays_add, found.adds)
             graph = Graph.made(f"file:{path}", found._replace(adds=adds))
             if not graph.connected and graph.arcs <= _MOST_SAID:
                 graph.remedy = _remedy(machine_of(found), graph.both_ways)

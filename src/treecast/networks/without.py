@@ -86,9 +86,9 @@ class Without(Graph):
         left = [other for other in ports_to(self.whole, a, b) if (a, other) not in self.cut]
         return a, left[ports_to(self, u, v).index(port)]
 
-    def adding(self) -> Network:
-        """Return what is left of the whole network, whose relays all add."""
-        return Without(self.whole.adding(), self.gone, self.cut)
+    def adding(self, adds: bool = True) -> Network:
+        """Return what is left of the whole network, whose relays all add, or none of them."""
+        return Without(self.whole.adding(adds), self.gone, self.cut)
 
     def _spell(self) -> str:
         """Return the spelling: parts in the order of their numbers, links of nodes that are gone left out."""

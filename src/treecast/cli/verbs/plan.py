@@ -14,7 +14,7 @@ from treecast.errors import PlanError, TreecastError
 from treecast.plans import all_builders, all_options
 from treecast.schedule import Schedule
 
-_FEW_NODES = 12  # of networks of which the plan if relays add is made, too
+_FEW_NODES = 12  # of networks of which the plan if relays add, or do not, is made, too
 
 
 def builder_options() -> list[tuple[str, str, str, type]]:
@@ -66,7 +66,7 @@ def plan(
     """
     from treecast import plans
     from treecast.formats.registry import format_of_name
-    from treecast.networks.past_relays import straight_of
+    from treecast.networks.past_relays import straight_of, whole_of
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
     from treecast.units import spell_seconds
@@ -112,9 +112,11 @@ def plan(
         times = seconds_of(schedule)
         found = found.joined(times, after="steps").adding({}, {"planned in": spell_seconds(took)})
         found = found.joined(_bandwidths(schedule, times), after="takes")
-        if straight_of(schedule.network) is not None:
-            said = "--relays-add if yours do, by SHARP or NVLS" + _if_relays_add(schedule, planned_on, amount)
-            found = found.adding({}, {"network": f"{found.lines['network']} ({said})"})
+        past, adding = straight_of(schedule.network) is not None, whole_of(schedule.network).adds is not None
+        if past or (adding and schedule.collective.sums):
+            other = "--relays-add if yours do, by SHARP or NVLS" if past else "--relays-add no if yours do not"
+            other += _otherwise(schedule, planned_on, amount, adds=past)
+            found = found.adding({}, {"network": f"{found.lines['network']} ({other})"})
         return found.joined(describe(plans.baseline(schedule)), after="transmissions")
 
     return show_plan(schedule, report, shown, output, as_json)
@@ -141,8 +143,8 @@ def _bandwidths(schedule: Schedule, times: Description) -> Description:
     return bandwidths(schedule.collective.kind, schedule.network.rank_count, total, took)
 
 
-def _if_relays_add(schedule: Schedule, planned_on: Callable[[Any], Schedule], amount: BytesOptions) -> str:
-    """Return how long a plan takes if relays add, as the end of a sentence; nothing where it takes long to find that."""
+def _otherwise(schedule: Schedule, planned_on: Callable[[Any], Schedule], amount: BytesOptions, *, adds: bool) -> str:
+    """Return how long a plan takes if relays add, or do not, as the end of a sentence; nothing where that takes long."""
     from treecast.networks.past_relays import whole_of
     from treecast.schedule.costs import seconds_by_steps
     from treecast.units import spell_seconds
@@ -151,7 +153,7 @@ def _if_relays_add(schedule: Schedule, planned_on: Callable[[Any], Schedule], am
     if where.nodes > _FEW_NODES:
         return ""
     try:
-        other = planned_on(where.adding())
+        other = planned_on(where.adding(adds))
     except PlanError:  # the builder that is asked for, say, is none there
         return ""
     # those of arcs go by the numbers of the whole network
