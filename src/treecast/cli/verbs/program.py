@@ -1,6 +1,6 @@
 """``treecast program``."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -38,7 +38,7 @@ def program(
         raise TreecastError(
             "one node's program is for messages of equal length that go to all: 'treecast plan' plans all others"
         )
-    asked = {"builder": builder, **job.asked(collective, network), **vars(options)}
+    asked: dict[str, Any] = {"builder": builder, **job.asked(collective, network), **vars(options)}
     try:
         mine = plans.program(node=node, **asked)
     except PlanError as error:
