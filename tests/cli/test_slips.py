@@ -13,6 +13,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slips")
     assert main(["plan", "broadcast", "star:3", "--messages", "4", "--survive", "1", "-o", str(folder / "p.tc")]) == 0
     assert main(["plan", "scatterv", "path:4", "--lengths", "3", "-o", str(folder / "sv.tc")]) == 0
+    (folder.parent / "more").mkdir()
+    assert main(["plan", "allgather", "ring:4", "-o", str(folder.parent / "more" / "ring.tc")]) == 0
+    assert main(["export", str(folder.parent / "more" / "ring.tc"), "-o", str(folder.parent / "more" / "x.xml")]) == 0
+    head = "# network ring:4\n# collective broadcast\nstep,src,dst,chunks\n0,0,1,0\n"
+    (folder.parent / "more" / "prose.md").write_text(
+        "# Treecast\n\nIt computes when each of the nodes of a network sends to the others.\n"
+    )
+    (folder.parent / "more" / "two.ibnetdiscover").write_text(
+        'Switch 2 "S-1" # "a"\n[1] "H-1"[1] # 4xHDR\nCa 1 "H-1" # "x"\n'
+    )
+    (folder.parent / "more" / "nine.csv").write_text(head + "0,0,3,0\n1,1,2,9\n")
+    (folder.parent / "more" / "cells.csv").write_text(head + "0,0,3,0\n1,1,2\n")
     return folder
 
 
@@ -61,6 +73,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plan broadcast star:3 --ports 2", "shows the usage; the machine says it, as in --model one-port,ports=2"),
         ("plan broadcast star:3 -o x.html", "'treecast draw' makes pictures of one; a schedule is called plan.tc"),
         ("paths star:3 213 -o x.html", "write to a file that ends in .svg, .png, .pdf"),
+        ("networks ../more/prose.md", "it looks like prose, which is not read: give what a tool has printed"),
+        (
+            "doctor ../more/two.ibnetdiscover --network ring:4",
+            "no log of a benchmark but a network (InfiniBand): give it as --network",
+        ),
+        ("doctor ../more/prose.md --network ring:4", "as in 'all_reduce_perf -b 1M -e 1G -f 2 > log.txt'"),
+        (
+            "why ../more/prose.md",
+            "ranks of treecast leave them where TREECAST_DUMP=records is set, PyTorch's where TORCH_FR_BUFFER",
+        ),
+        (
+            "verify ../more/x.xml --sweep nodes",
+            "'treecast verify ../more/x.xml -o plan.tc' makes one of this file, and --sweep takes that",
+        ),
+        ("verify ../more/nine.csv", "line 6: a payload names chunk 9; chunks go from 0 to 0"),
+        ("verify ../more/cells.csv", "line 6: it has 3 cells, and a message the columns step,src,dst,chunks"),
         ("plan broadcst star:3", "did you mean 'broadcast'?"),
         ("plan Broadcas star:3", "did you mean 'broadcast'?"),
         ("plan broadcast Star:3", "write star:N, as in star:5; did you mean 'star:3'?"),

@@ -84,3 +84,17 @@ def test_a_result_of_tacos_is_named_by_its_lines(tmp_path):
         "holds: line 9: ",
     ):
         assert any(text.startswith(begin) for text in said), begin
+
+
+def test_a_message_without_an_arc_has_no_port_of_minus_one(tmp_path):
+    file = tmp_path / "far.csv"
+    file.write_text("# network ring:4\n# collective broadcast\nstep,src,dst,chunks\n0,0,1,0\n1,1,3,0\n2,3,2,0\n")
+    for method, says in (
+        ("fast", "1 > 3 at step 1 has no arc to go over; arcs lead to 2, 0"),
+        ("expanded", "no arc leads there"),
+    ):
+        (found,) = [
+            each for each in treecast.verify(formats.read(file), method=method).violations if each.rule == "adjacent"
+        ]
+        assert says in found.text
+        assert "-1" not in found.text

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from treecast.description import Description
 from treecast.errors import FormatError
+from treecast.networks.reading.registry import HEAD, readers
 
 _PERF = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|gather|scatter)_perf\b")
 _OSU = re.compile(r"#\s*OSU \S+ (.+?)(?: Personalized Exchange)? Latency Test", re.IGNORECASE)
@@ -124,9 +125,12 @@ def read_log(text: str, kind: str = "") -> Log:
         found.tables.setdefault(guess, []).extend(rows)
         found.factors.setdefault(guess, []).extend(factors)
     if not found.tables:
+        looks = next((each.summary for each in readers().values() if each.recognises(text[:HEAD].encode())), "")
+        if looks:
+            raise FormatError(f"this is no log of a benchmark but a network ({looks}): give it as --network")
         raise FormatError(
-            "this log has no table of a collective: give the output of nccl-tests, rccl-tests, OSU or IMB, or name the "
-            "collective, as in --collective alltoall"
+            "this log has no table of a collective: give the output of nccl-tests, rccl-tests, OSU or IMB, as in "
+            "'all_reduce_perf -b 1M -e 1G -f 2 > log.txt', or name the collective, as in --collective alltoall"
         )
     return found
 

@@ -114,7 +114,7 @@ def _judge_schedule(file: Judged, listed: Listed, order: Order, schedule: Schedu
         missing = dict(find_missing(listed, order, schedule))
         found.these("waits", np.array(list(missing), np.int64), missing.__getitem__, program.where)
     for name, count in report.counts.items():
-        texts = [each.text.replace(" by port -1", "") for each in report.violations if each.rule == name]
+        texts = [each.text for each in report.violations if each.rule == name]
         found.these(name, np.arange(count), lambda k, texts=texts: texts[min(k, len(texts) - 1)], lambda _: ("", ()))
     bits = bits_of_plan(schedule) if report else None
     file.known |= {"steps": report.steps, "bounds": report.bounds, "bits": bits}

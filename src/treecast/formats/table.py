@@ -117,7 +117,7 @@ def _columns(lines: Iterator[str], names: list[str], before: int, network: Netwo
     try:
         for cells in reader:
             if len(cells) != len(names):
-                raise FormatError(f"a message has the columns {','.join(names)}")
+                raise FormatError(f"it has {len(cells)} cells, and a message the columns {','.join(names)}")
             cells.append("")  # of columns that are left out
             step, src, dst, src_label, dst_label, port, tree, chunks, size = (cells[place] for place in places)
             ends, payload = (node(src, src_label), node(dst, dst_label)), payloads.setdefault(chunks, len(payloads))

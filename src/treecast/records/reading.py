@@ -140,7 +140,10 @@ def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
                 dump.stack = stack
     if not found.dumps and not found.has_counts:
         why = "; ".join(found.refused[:3]) or ("no file tells of calls" if seen else "there are no files")
-        raise FormatError(f"no record of a job in {', '.join(map(repr, map(str, paths)))}: {why}")
+        raise FormatError(
+            f"no record of a job in {', '.join(map(repr, map(str, paths)))}: {why}; ranks of treecast leave them where "
+            "TREECAST_DUMP=records is set, PyTorch's where TORCH_FR_BUFFER_SIZE=2000 is, and 'treecast why --help' lists others"
+        )
     return found
 
 

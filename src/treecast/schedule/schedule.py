@@ -132,8 +132,11 @@ class Schedule(Described):
         if len(rows) and max(int(rows.src.max()), int(rows.dst.max())) >= self.network.nodes:
             raise ScheduleError(f"a row names a node that {self.network.spec} does not have")
         if len(rows.payloads.stop) and int(rows.payloads.stop.max()) > chunks:
+            worst = int(np.searchsorted(rows.payloads.start, rows.payloads.stop.argmax(), side="right")) - 1
+            named = np.flatnonzero(rows.payload == worst)[:1].tolist() if len(rows.lines) else []
             raise ScheduleError(
-                f"a payload names chunk {int(rows.payloads.stop.max()) - 1}; chunks go from 0 to {chunks - 1}"
+                "".join(f"{rows.name(row)}: " for row in named)
+                + f"a payload names chunk {int(rows.payloads.stop.max()) - 1}; chunks go from 0 to {chunks - 1}"
             )
 
     def __hash__(self) -> int:

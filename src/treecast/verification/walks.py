@@ -47,7 +47,7 @@ def check_links(
         if existing and (src, port) not in arcs:
             arcs[src, port] = int(plain.network.neighbor(src, port))
         if not existing or arcs[src, port] != dst:
-            at_fault("adjacent", send, f"no arc by port {port} leads there")
+            at_fault("adjacent", send, f"no arc by port {port} leads there" if port >= 0 else "no arc leads there")
         cable = int(plain.network.cable(src, port))
         link = (src, dst, cable) if model.combining else (frozenset((src, dst)), cable)
         message = (src, port) if model.combining else (send[0], row)

@@ -78,7 +78,9 @@ def verify(
             raise TreecastError(f"{idle[0]} says how to sweep: name the parts that fail as well, as in --sweep nodes")
     verdict, schedule_of = formats.judge(file, told.read(), model, "expanded" if expanded else "fast")
     if sweep is not None and isinstance(verdict, formats.FileVerdict):
-        raise TreecastError("--sweep is for schedules: write one with -o, and verify that")
+        raise TreecastError(
+            f"--sweep is for schedules: 'treecast verify {file} -o plan.tc' makes one of this file, and --sweep takes that"
+        )
     found = describe(verdict)
     if bounds and not isinstance(verdict, formats.FileVerdict):
         found = with_all_bounds(verdict, found)

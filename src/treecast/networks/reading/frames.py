@@ -14,6 +14,11 @@ _TITLE = re.compile(
 NETWORKX = "let networkx read it, treecast.network(networkx.{}(path))"
 _LINKS, _JUDGED = "write a link a line, two names, as in: leaf1 spine1", "it has no links; treecast verify judges it"
 _LOOKS = (
+    (
+        r"(?m)^(?![ \t]*#).{0,80}?\b(the|is|are|of)\b.{0,80}?\b(the|a|and|to|of)\b.{0,80}?\b(the|a|and|to|of|in)\b",
+        "prose",
+        "give what a tool has printed, GraphML, or two names a line; 'treecast help machines' lists what is read",
+    ),
     (r"\A(PK\x03\x04|\x1f.\x08|BZh|\ufffd7z)", "a packed file or a spreadsheet", "unpack it, or save it as CSV"),
     (r"[\0-\x08\x0e-\x1a]", "data that is no text", "give the text that the tool prints"),
     (r"(?m)^#?[ \t]*size\b.*\balgbw\b.*\bbusbw\b|^# OSU \S+ .*Test", "a benchmark's log", "give it to treecast doctor"),

@@ -11,6 +11,7 @@ RANKS = frozenset({"gpu", "chip", "hca", "host"})
 """The kinds of nodes that take part; all others are relays."""
 _CALLED = {
     "gpu": "GPU",
+    "npu": "NPU",
     "hca": "HCA",
     "nvswitch": "NVSwitch",
     "pci": "PCIe bridge",
@@ -152,7 +153,10 @@ def called(machine: Machine, name: str) -> str:
 
 def spell_nodes(machine: Machine) -> str:
     """Return the tool that printed a machine's file, and how many nodes of each kind there are."""
-    kinds = Counter(node.kind for node in machine.nodes.values())
+    kinds = Counter(
+        "npu" if node.kind == "gpu" and name.lower().startswith("npu") else node.kind
+        for name, node in machine.nodes.items()
+    )
     hosts = {node.host for node in machine.nodes.values() if node.kind == "hca" and node.host}
     words = [
         _count(kind, number) + (f" of {count_of(len(hosts), 'host')}" if kind == "hca" and hosts else "")

@@ -25,6 +25,8 @@ def adjacent(case: Case) -> Broken:
         src, dst = int(rows.src[row]), int(rows.dst[row])
         right = int(network.port_between(src, dst))
         there = "; arcs lead to " + ", ".join(map(case.label, network.neighbors(src))) if network.ports <= 64 else ""
+        if rows.port[row] < 0:  # nobody said one, as there is none
+            return f"has no arc to go over{there}"
         return f"by port {rows.port[row]}: " + (
             f"there is no such arc{there}" if right < 0 else f"the arc leaves by port {right}"
         )
