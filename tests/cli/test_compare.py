@@ -12,6 +12,7 @@ from treecast.errors import PlanError
 from treecast.lower_bounds import best
 from treecast.networks import network
 from treecast.papers import compare as comparison
+from treecast.papers.tables import tables
 from treecast.plans import plan
 from treecast.plans.timing import time_plan
 from treecast.verification.verifier import verify
@@ -84,12 +85,12 @@ def test_the_tables_of_the_paper(answer):
 def test_the_tables_of_the_paper_are_lower_bounds_too(spec):
     """With one copy they are the best that is known here, but where few messages have far to go."""
     where = network(spec)
-    for table in comparison.tables(where, 1000, 1)[-1:]:
+    for table in tables(where, 1000, 1)[-1:]:
         for line, kind in zip(table.lines, ("broadcast", "broadcast", "allgather", "scatter", "alltoall"), strict=True):
             if where.nodes < 1000:
                 (entry, _) = comparison.compare([where, where], collective=kind, messages=1000).entries
                 assert (line.steps, line.transmissions) == (entry.steps_lower_bound, entry.transmissions_lower_bound)
-    for table in comparison.tables(where, 3, where.ports):
+    for table in tables(where, 3, where.ports):
         assert table.lines[1].steps <= 3 + where.diameter
         assert all(line.steps > 0 and line.transmissions > 0 for line in table.lines)
 

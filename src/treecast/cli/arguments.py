@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from cyclopts import Parameter, Token
@@ -11,7 +10,7 @@ from cyclopts import Parameter, Token
 from treecast.against import AGAINST
 from treecast.asked import OPTIONS, field_of, spell_asked
 from treecast.cli import console
-from treecast.cli.demands import DemandOptions
+from treecast.cli.demands import DemandOptions, kind_of, network_of
 from treecast.cli.options import options_under, with_options
 from treecast.collectives import COLLECTIVES
 from treecast.description import values_of
@@ -36,21 +35,6 @@ def _read_by(parse: Callable[[str], _Read]) -> Callable[[Any, Sequence[Token]], 
     return read
 
 
-def kind_of(text: str) -> str:
-    """Return a collective by its name here: ``all-reduce`` and ``ALL_TO_ALL`` are read, too."""
-    plain = {name.replace("-", ""): name for name in COLLECTIVES}
-    return plain.get(text.lower().replace("-", "").replace("_", ""), text)
-
-
-def _network(text: str) -> str:
-    """Return how a network is spelled. Raises TreecastError for the name of a collective, which stands elsewhere."""
-    if kind_of(text) in COLLECTIVES and not Path(text).exists():
-        raise TreecastError(
-            f"{text!r} is no network but a collective: a network is spelled like ring:8, and --help shows the order"
-        )
-    return text
-
-
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
 Kind = Annotated[
     str,
@@ -63,7 +47,7 @@ Kind = Annotated[
 Spec = Annotated[
     str,
     Parameter(
-        converter=_read_by(_network),
+        converter=_read_by(network_of),
         help="The network: star:5, mesh:8x8, the file of a cluster, … ('treecast networks' lists all families).",
     ),
 ]

@@ -4,6 +4,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from treecast.cli.options import with_options
+from treecast.collectives import COLLECTIVES
 from treecast.errors import PlanError, TreecastError
 
 if TYPE_CHECKING:
@@ -137,6 +138,21 @@ class DemandOptions:
         from treecast.demands import groups
 
         return groups(kind, self.mesh or "")
+
+
+def kind_of(text: str) -> str:
+    """Return a collective by its name here: ``all-reduce`` and ``ALL_TO_ALL`` are read, too."""
+    plain = {name.replace("-", ""): name for name in COLLECTIVES}
+    return plain.get(text.lower().replace("-", "").replace("_", ""), text)
+
+
+def network_of(text: str) -> str:
+    """Return how a network is spelled. Raises TreecastError for the name of a collective, which stands elsewhere."""
+    if kind_of(text) in COLLECTIVES and not os.path.exists(text):
+        raise TreecastError(
+            f"{text!r} is no network but a collective: a network is spelled like ring:8, and --help shows the order"
+        )
+    return text
 
 
 def _read(name: str) -> str:

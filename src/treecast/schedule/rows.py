@@ -176,6 +176,12 @@ class Rows:
         """Return how findings call a row: by its line in the file that people wrote, else by its number."""
         return f"line {self.lines[row]}" if len(self.lines) else f"row {row}"
 
+    @property
+    def highest(self) -> str:
+        """The line that names the highest chunk, as the beginning of an error; nothing where rows have no lines."""
+        payload = int(np.searchsorted(self.payloads.start, self.payloads.stop.argmax(), side="right")) - 1
+        return f"{self.name(int((self.payload == payload).argmax()))}: " if len(self.lines) else ""
+
     @cached_property
     def chunks_sent(self) -> Ints:
         """The number of chunks that each row sends: int64 (rows,)."""

@@ -132,12 +132,8 @@ class Schedule(Described):
         if len(rows) and max(int(rows.src.max()), int(rows.dst.max())) >= self.network.nodes:
             raise ScheduleError(f"a row names a node that {self.network.spec} does not have")
         if len(rows.payloads.stop) and int(rows.payloads.stop.max()) > chunks:
-            worst = int(np.searchsorted(rows.payloads.start, rows.payloads.stop.argmax(), side="right")) - 1
-            named = np.flatnonzero(rows.payload == worst)[:1].tolist() if len(rows.lines) else []
-            raise ScheduleError(
-                "".join(f"{rows.name(row)}: " for row in named)
-                + f"a payload names chunk {int(rows.payloads.stop.max()) - 1}; chunks go from 0 to {chunks - 1}"
-            )
+            last = int(rows.payloads.stop.max()) - 1
+            raise ScheduleError(f"{rows.highest}a payload names chunk {last}; chunks go from 0 to {chunks - 1}")
 
     def __hash__(self) -> int:
         return hash((self.network, self.collective.kind, self.collective.messages, self.collective.root, self.rows))

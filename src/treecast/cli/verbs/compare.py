@@ -5,10 +5,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, Copies, DataOptions, Flag, Json, Messages, Survive, kind_of
+from treecast.cli.arguments import BrokenOptions, Copies, DataOptions, Flag, Json, Messages, Survive
+from treecast.cli.demands import kind_of
 from treecast.cli.files import show_drawn
 from treecast.errors import TreecastError
 from treecast.papers import compare as comparison
+from treecast.papers.tables import tables as tables_of
 
 
 def compare(
@@ -55,7 +57,7 @@ def compare(
         wanted = copies_of(copies, survive)
         if not where or collective is not None:
             raise TreecastError("--tables takes one star network or hypercube, or more, and no --collective")
-        found = [table for network in where for table in comparison.tables(network, messages or 1, wanted)]
+        found = [table for network in where for table in tables_of(network, messages or 1, wanted)]
         return console.show(found, as_json)
     if collective is not None and find_kind(collective).lengths:
         raise TreecastError(

@@ -18,9 +18,9 @@ from treecast.models import MODELS
 from treecast.networks import Hypercube, Network, Star
 from treecast.networks.core import Ints, ints
 from treecast.networks.kept import kept
-from treecast.papers.compare import tables
 from treecast.papers.star.statements import TREES
 from treecast.papers.statement import Claims, Statements
+from treecast.papers.tables import tables
 from treecast.plans import plan
 from treecast.plans.built import rows_between
 from treecast.plans.ways.trees import star as star_trees
