@@ -110,6 +110,13 @@ def test_sums_past_relays_are_right_on_every_machine(
     assert not (fast ^ slow) & {"adds", "channel-once", "link-once", "adjacent"}
 
 
+@pytest.mark.parametrize("said", [{}, {"adds": True}])
+def test_a_rank_that_is_alone_at_a_switch_sends_nothing(said: dict[str, bool]) -> None:
+    for kind, machine, messages in product(SUMS, MODELS, (1, 3)):
+        schedule = treecast.plan(kind, star(1, **said), messages=messages, model=machine)
+        assert (schedule.steps, schedule.transmissions, judged(schedule)) == (0, 0, [set(), set()])
+
+
 @given(partly_adding(most=6), st.sampled_from(["reduce", "reduce-scatter"]))
 def test_no_relay_adds_of_which_nobody_says_so(whole: Network, kind: str) -> None:
     schedule, count = treecast.plan(kind, whole.adding()), Counter[tuple[int, int]]()

@@ -29,7 +29,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
     # those under way, and those that wait after all has arrived, first come first served among those of one lag
     lag, of_lag, stay, of_stay = late
     under_way, at = np.empty((2, sends), np.int32), np.zeros((4, max(len(lag), len(stay)) + 1), np.int64)
-    since = np.zeros(sends if len(stay) > 1 or stay[0] > 0 else 0, np.int64)
+    since = np.zeros(sends if (stay > 0).any() else 0, np.int64)  # a network of one rank has no arc, and no lag
     for i in range(sends):
         at[0, of_lag[arc[i]] + 1] += 1
         at[2, of_stay[arc[i]] + 1] += 1
