@@ -113,6 +113,36 @@ def arcs_over(
     return {(u, v): (place[u], place[v]) for u, v in ends if place[u] >= 0 and place[v] >= 0}
 
 
+def new_arcs(before: Network, network: Network, node: Ints | None = None) -> Ints:
+    """Return the number that each arc has now, or -1: of several between two nodes the last ones are gone.
+
+    ``node``: the number that each node has now, or -1; left out, nodes are as before.
+    """
+    node = np.arange(before.nodes) if node is None else node
+    was, now = arcs_of(before), arcs_of(network)
+    many = before.ports + 1
+
+    def named(tail: Ints, head: Ints) -> Ints:
+        """Return numbers that tell arcs apart: by their ends, and how many there are before them."""
+        pair = tail * network.nodes + head
+        if not before.parallel_arcs:
+            return pair
+        order = np.argsort(pair, kind="stable")
+        first = np.searchsorted(pair[order], pair)
+        place = np.empty_like(pair)
+        place[order] = np.arange(len(pair))
+        return pair * many + place - first
+
+    lives = np.flatnonzero((node[was.tail] >= 0) & (node[was.head] >= 0))
+    then = named(node[was.tail[lives]], node[was.head[lives]])
+    today = named(now.tail.astype(np.int64), now.head.astype(np.int64))
+    order = np.argsort(today, kind="stable")  # sorted already, as a rule
+    at = np.minimum(np.searchsorted(today[order], then), len(today) - 1)
+    found = np.full(len(was.tail), -1, np.int64)
+    found[lives] = np.where(today[order[at]] == then, order[at], -1) if len(today) else -1
+    return found
+
+
 def arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
     """Return the arcs that a link's name means, one at least, by source and port; either sign may also be part of a label.
 

@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective, find_backwards
 from treecast.errors import PlanError
 from treecast.networks import Network
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import arcs_of, new_arcs
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, joined, rows_over
 from treecast.plans.carried import renamed
 from treecast.plans.reversal import one_after_the_other, reverse_in_time
 from treecast.plans.search import affordable, best_of
 from treecast.plans.ways.spreading import NOTHING, Exchange, exchanged, table, timed
-from treecast.plans.ways.trees.repaired import new_arcs, new_nodes
+from treecast.plans.ways.trees.repaired import new_nodes
 from treecast.schedule import NO_RECIPE, Claims, Payloads, Rows, Schedule
 from treecast.takes import takes
 

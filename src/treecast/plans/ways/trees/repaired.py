@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treecast.against import Against
 from treecast.networks import Network
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import arcs_of, new_arcs
 from treecast.networks.core import Ints
 from treecast.networks.flows import fewest_ways
 from treecast.plans.ways.trees.independent import needs_of
@@ -121,29 +121,3 @@ def new_nodes(before: Network, network: Network) -> Ints:
     """Return the number that each node has now, or -1 where it is gone."""
     number = {label: v for v, label in enumerate(network.labels(np.arange(network.nodes)))}
     return np.array([number.get(label, -1) for label in before.labels(np.arange(before.nodes))], np.int64)
-
-
-def new_arcs(before: Network, network: Network, node: Ints) -> Ints:
-    """Return the number that each arc has now, or -1: of several between two nodes the last ones are gone."""
-    was, now = arcs_of(before), arcs_of(network)
-    many = before.ports + 1
-
-    def named(tail: Ints, head: Ints) -> Ints:
-        """Return numbers that tell arcs apart: by their ends, and how many there are before them."""
-        pair = tail * network.nodes + head
-        if not before.parallel_arcs:
-            return pair
-        order = np.argsort(pair, kind="stable")
-        first = np.searchsorted(pair[order], pair)
-        place = np.empty_like(pair)
-        place[order] = np.arange(len(pair))
-        return pair * many + place - first
-
-    lives = np.flatnonzero((node[was.tail] >= 0) & (node[was.head] >= 0))
-    then = named(node[was.tail[lives]], node[was.head[lives]])
-    today = named(now.tail.astype(np.int64), now.head.astype(np.int64))
-    order = np.argsort(today, kind="stable")  # sorted already, as a rule
-    at = np.minimum(np.searchsorted(today[order], then), len(today) - 1)
-    found = np.full(len(was.tail), -1, np.int64)
-    found[lives] = np.where(today[order[at]] == then, order[at], -1) if len(today) else -1
-    return found
