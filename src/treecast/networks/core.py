@@ -161,6 +161,16 @@ class Network(Ranked, Described):
 
         return Translations(self) if self.seen_alike else None
 
+    @cached_property
+    def mended(self) -> "Network | None":
+        """The network with a symmetry that this one lacks few arcs of, with the same nodes; None where none is known."""
+        return None
+
+    @property
+    def symmetric(self) -> "Network | None":
+        """The network itself where it has a symmetry, or the one with a symmetry that it lacks few arcs of; None without."""
+        return self if self.symmetry is not None else self.mended
+
     @property
     def views(self) -> Sequence[int]:
         """Ranks that stand for all: the network looks from each rank as it does from one of these."""

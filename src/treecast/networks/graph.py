@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
-from treecast.networks.core import Ints, ints
+from treecast.networks.arcs import arcs_of
+from treecast.networks.core import Ints, Network, ints
 from treecast.networks.kept import kept
 from treecast.networks.listed import ListedNetwork, sorted_keys
 from treecast.networks.reading.machine import Machine
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from treecast.networks.symmetry import Symmetry
 
 _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are searched at a time
+_MANY_TIMES = 8  # a symmetry is larger than another
 _MOST_SEARCHED = 4096  # nodes of a graph whose diameter takes little time to find
 
 
@@ -121,10 +123,29 @@ class Graph(ListedNetwork):
 
     @cached_property
     def symmetry(self) -> "Symmetry | None":
-        """A group of automorphisms, free on ranks, found by nodes that are alike; None where none is found."""
+        """A group of automorphisms, free on ranks, found by nodes that are alike; None where none is found.
+
+        None, too, where that is small beside the one of the network that this one lacks few arcs of.
+        """
         from treecast.networks.alike import alike
 
-        return alike(self)
+        own, whole = alike(self), self.mended
+        small = own and whole and whole.symmetry and own.order * _MANY_TIMES <= whole.symmetry.order
+        return None if small else own
+
+    @cached_property
+    def mended(self) -> Network | None:
+        """The same graph with cables that switches seem to lack, if it has a symmetry then; None where there is no such."""
+        from treecast.networks.mending import lacking
+
+        cables = lacking(self)
+        if not cables:
+            return None
+        arcs, more = arcs_of(self), np.array(cables, np.int64)
+        pairs = np.concatenate([np.stack([arcs.tail, arcs.head], axis=1), more, more[:, ::-1]])
+        whole = Graph(self._spec, self._names, pairs, self.relays)
+        whole.adds = self.adds
+        return None if whole.symmetry is None else whole
 
     @property
     def diameter(self) -> int:

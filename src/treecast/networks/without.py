@@ -19,6 +19,7 @@ _WORDS = ("links", "nodes")
 _BETWEEN = re.compile(r"\s+without\s+(?=(?:links|nodes)\s)")
 _MOST_ARCS = 1 << 25
 _LARGE = 64  # nodes
+_MOST_CUT = 64  # arcs that are gone of a symmetric network: what went over each is planned by itself
 
 
 class Without(Graph):
@@ -68,6 +69,12 @@ class Without(Graph):
         """The whole network, where it is large, and no more than a node or a fiftieth of its arcs are gone."""
         little = len(self.gone) <= 1 and 50 * len(self.cut) <= self.whole.arcs
         return (self.whole, self.kept) if little and self.whole.nodes > _LARGE else None
+
+    @cached_property
+    def mended(self) -> Network | None:
+        """The whole network, where few arcs are gone and no nodes, if it has a symmetry."""
+        little = not self.gone and len(self.cut) <= min(_MOST_CUT, self.whole.arcs // 8)
+        return self.whole if little and self.whole.symmetry is not None else super().mended
 
     @property
     def spelled(self) -> bool:
