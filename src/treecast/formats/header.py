@@ -27,7 +27,7 @@ Header = dict[str, str]
 
 _WHAT = ("collective", "root", "targets", "classes", "lengths", "sequence", "owners", "messages")
 _BYTES = ("block-bytes", "chunk-bytes", "data-bytes", "item-bytes")
-_HOW = ("copies", "against", "model", "arc-steps", "orbit", "symmetry", "sparing", "initiator")
+_HOW = ("copies", "against", "model", "arc-steps", "orbit", "symmetry", "alone", "sparing", "initiator")
 _SAID = ("builder", "option", "options", "planned-copies", "claims", "proof")
 WORDS = ("network", *graph.WORDS, graph.ADDS, *_WHAT, *_BYTES, "latency", "rate", "arc-costs", *_HOW, *_SAID)
 """Every word of a header, in the order in which they are written. An option's name belongs to its word: ``option tree``."""
@@ -42,6 +42,7 @@ _MANY = {"targets": 1 << 20, "owners": 1 << 26, "lengths": 1 << 26, "proof": 1 <
     ("classes", "arc-costs", "arc-steps", "sequence", *graph.WORDS, graph.ADDS), 1 << 28
 )
 _MOST_COPIES = 2**15 - 1
+_MOST_ALONE = 2**31 - 1
 
 
 def header_of(schedule: Schedule) -> Header:
@@ -81,6 +82,7 @@ def header_of(schedule: Schedule) -> Header:
         "against": None if schedule.against == "nodes" else schedule.against,
         "orbit": "yes" if schedule.orbit else None,
         "symmetry": (schedule.symmetry.words or None) if schedule.symmetry else None,
+        "alone": schedule.alone or None,
         "sparing": "yes" if schedule.sparing else None,
         "initiator": None if schedule.initiator is None else network.label(schedule.initiator),
         "builder": recipe.builder or None,
@@ -187,11 +189,12 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         _check_symmetry(header, where)
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
+        written_for = (header.get("orbit") == "yes" and where.symmetric) or where
         schedule = Schedule(
             where,
             collective,
             _model(header, where),
-            rows(where),
+            rows(written_for),
             number(header, "copies", _MOST_COPIES),
             header.get("orbit") == "yes",
             _claims(header),
@@ -199,6 +202,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
             sparing=header.get("sparing") == "yes",
             initiator=where.node(header["initiator"]) if "initiator" in header else None,
             against=_against(header),
+            alone=number(header, "alone", _MOST_ALONE) if "alone" in header else 0,
             sizes=_sizes(header),
             costs=_costs(header, where),
         )
@@ -212,7 +216,8 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
 
 def _check_symmetry(header: Header, where: Network) -> None:
     """Raise FormatError unless an orbit says the network's own symmetry; that of a Cayley network needs no words."""
-    own = where.symmetry.words if where.symmetry is not None and header.get("orbit") == "yes" else ""
+    whole = where.symmetric if header.get("orbit") == "yes" else None
+    own = whole.symmetry.words if whole is not None and whole.symmetry is not None else ""
     if header.get("symmetry", "") != own:
         right = f"'symmetry {own}'" if own else "no line 'symmetry …'"
         raise FormatError(f"an orbit on {where.spec} needs {right}" if own else f"this schedule needs {right}")

@@ -93,9 +93,10 @@ def _digest_line(version: int, first: bytes, body: bytes) -> bytes:
     return b"digest sha256:" + hashlib.sha256(covered).hexdigest().encode()
 
 
-def lines(schedule: Schedule) -> Iterator[str]:
-    """Yield the rows of a schedule as they stand in a file, a line each, without line ends."""
-    rows, table = schedule.rows, schedule.rows.payloads
+def lines(schedule: Schedule, most: int | None = None) -> Iterator[str]:
+    """Yield the rows of a schedule as they stand in a file, a line each, without line ends: the first ``most``, default all."""
+    rows = schedule.rows if most is None else schedule.rows.take(slice(0, most))
+    table = rows.payloads
     chunks = [",".join(spell_range(a, b) for a, b in table.ranges(p)) or _NOTHING for p in range(len(table))]
     nodes = np.union1d(rows.src, rows.dst)
     label = dict(zip(nodes.tolist(), schedule.network.labels(nodes), strict=True))
@@ -304,9 +305,8 @@ class Listing:
 @describe.register
 def _(listing: Listing) -> Description:
     schedule = listing.schedule
-    shown = schedule.select(slice(0, listing.most)) if listing.left_out else schedule
     command = [f"# {schedule.command}"] if schedule.command else []
-    return Description(_figures(schedule), notes=chain(command, lines(shown)))
+    return Description(_figures(schedule), notes=chain(command, lines(schedule, listing.most)))
 
 
 def _figures(schedule: Schedule) -> Iterator[dict[str, object]]:

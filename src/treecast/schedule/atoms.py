@@ -13,7 +13,7 @@ import numpy as np
 from treecast.collectives import Collective, Holdings
 from treecast.errors import ScheduleError
 from treecast.ragged import Ints, explode, places, starts
-from treecast.schedule import Schedule
+from treecast.schedule import Payloads, Schedule
 from treecast.steps import NEVER
 
 _MOST_ATOMS = 10_000_000
@@ -68,15 +68,16 @@ class Atoms:
         return np.repeat(holdings.node, count), np.repeat(first, count) + places(count)
 
 
-def cut_into_atoms(schedule: Schedule, extra: Ints | None = None) -> Atoms:
+def cut_into_atoms(schedule: Schedule, extra: Ints | None = None, *, few: bool = False) -> Atoms:
     """Return the atoms of a schedule; ``extra``: more chunk numbers at which to cut.
 
+    ``few``: of the blocks of chunks, all of one length, only those are told apart of which rows send something.
     Where rows send an atom at different paces, or combined, it is cut into single chunks.
     """
     part, table = schedule.part, schedule.rows.payloads
-    if part.lengths is None and part.chunks // part.messages > _MOST_ATOMS:
+    if not few and part.lengths is None and part.chunks // part.messages > _MOST_ATOMS:
         raise ScheduleError(f"{part.kind} over {part.nodes:,} nodes has too many blocks of chunks to judge one by one")
-    ends = [table.first, table.stop, part.ends()]
+    ends = [table.first, table.stop, _ends_within(table, part.messages) if few else part.ends()]
     if extra is not None:
         ends.append(extra[(extra > 0) & (extra < part.chunks)])
     bounds = _with_results(part, np.unique(np.concatenate(ends)))
@@ -96,6 +97,15 @@ def cut_into_atoms(schedule: Schedule, extra: Ints | None = None) -> Atoms:
             return Atoms(bounds, start, atom, place, np.where(least < NEVER, least, 1))
         singles: list[Ints] = [np.arange(bounds[a], bounds[a + 1], dtype=np.int64) for a in mixed]
         bounds = _with_results(part, np.unique(np.concatenate([bounds, *singles])))
+
+
+def _ends_within(table: Payloads, size: int) -> Ints:
+    """Return where blocks of a size end within the ranges of payloads. Raises ScheduleError where that is very often."""
+    first = table.first // size + 1
+    count = np.maximum((table.stop - 1) // size + 1 - first, 0)
+    if int(count.sum()) > _MOST_ATOMS:
+        raise ScheduleError("too many different runs of chunks to judge: send chunks in longer, equal ranges")
+    return (np.repeat(first, count) + places(count)) * size
 
 
 def _with_results(part: Collective, bounds: Ints) -> Ints:

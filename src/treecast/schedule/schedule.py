@@ -17,15 +17,16 @@ from treecast.networks import Network, NodeName
 from treecast.networks.symmetry import Symmetry
 from treecast.ragged import Ints, places
 from treecast.schedule import conversions
-from treecast.schedule.carrying import carry_chunks, carry_onto, carry_rows
+from treecast.schedule.carrying import carry_chunks, written_out
+from treecast.schedule.checks import check_alone, check_initiator, check_sparing
 from treecast.schedule.costs import Costs
 from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
 from treecast.schedule.rows import Claims, Rows, Send, Sends
 from treecast.schedule.sizes import Sizes, longest_messages
+from treecast.schedule.torn import Torn
 from treecast.steps import NEVER
 
 _FUNCTIONS = ("verify", "simulate", "sweep", "run", "elect", "repair", "reliability", "save", "draw")
-_MOST_PLAIN_ROWS = 2**23
 _MOST_COPIES = np.iinfo(np.int16).max  # as many as there are trees
 
 
@@ -63,6 +64,8 @@ class Schedule(Described):
         holds the initiator's first message. None: all nodes begin by themselves.
     against : {"nodes", "links", "arcs"}
         The parts that no two ways share, by claim: the faults that copies are against. Nodes cover links, and links arcs.
+    alone : int
+        Of an orbit on a network that lacks arcs (see ``Network.mended``): how many rows, the last ones, stand for themselves.
     sizes, costs : Sizes, Costs, optional
         How many bytes the chunks have, and the costs of sends, where the schedule was planned for that.
 
@@ -104,11 +107,12 @@ class Schedule(Described):
     sparing: bool = False
     initiator: int | None = None
     against: Against = "nodes"
+    alone: int = 0
     sizes: Sizes | None = None
     costs: Costs | None = None
 
     def __post_init__(self) -> None:
-        rows, chunks = self.rows, self.part.chunks * len(self.roots)
+        rows, chunks = self.rows, self.collective.chunks if self.alone else self.part.chunks * len(self.roots)
         if self.collective.nodes != self.network.nodes:
             raise ScheduleError("the collective and the network differ in their number of nodes")
         relays = () if self.network.relays is None else np.flatnonzero(self.network.relays)
@@ -119,10 +123,12 @@ class Schedule(Described):
         if self.orbit and (self.symmetry is None or not self.collective.alike or self.model.arcs):
             needs = "a network with a symmetry and a collective in which every node has the same part, and arcs that take alike"
             raise ScheduleError(f"an orbit schedule needs {needs}")
+        if self.torn is not None or self.alone:
+            check_alone(self)
         if self.sparing:
-            self._check_sparing()
+            check_sparing(self)
         if self.initiator is not None:
-            self._check_initiator(self.initiator)
+            check_initiator(self, self.initiator)
         if not 1 <= self.copies <= _MOST_COPIES:
             raise ScheduleError(f"copies must be from 1 to {_MOST_COPIES}, not {self.copies}")
         if self.sizes is not None:
@@ -145,7 +151,25 @@ class Schedule(Described):
     @property
     def symmetry(self) -> Symmetry | None:
         """The symmetry that carries the rows of an orbit to all others; None of other schedules."""
-        return self.network.symmetry if self.orbit else None
+        return self.whole.symmetry if self.orbit else None
+
+    @property
+    def whole(self) -> Network:
+        """The network that rows are written for: of an orbit where there is no symmetry, the one that it lacks arcs of."""
+        return (self.orbit and self.network.symmetric) or self.network
+
+    @cached_property
+    def torn(self) -> Torn | None:
+        """What an orbit becomes on a network that lacks arcs of the one with its symmetry; None where it lacks none."""
+        return None if self.whole is self.network else Torn(self)
+
+    @cached_property
+    def base(self) -> "Schedule":
+        """The orbit by itself, on the network that it is for."""
+        if self.whole is self.network:
+            return self
+        rows = self.rows.take(slice(0, len(self.rows) - self.alone)) if self.alone else self.rows
+        return replace(self, network=self.whole, rows=rows, alone=0, claims=None)
 
     @property
     def part(self) -> Collective:
@@ -182,6 +206,8 @@ class Schedule(Described):
     @property
     def transmissions(self) -> int:
         """The number of (chunk, arc) sends in all when nothing fails; a control flit is one."""
+        if self.torn is not None:
+            return self.torn.transmissions
         sent = np.maximum(self.rows.chunks_sent[self.speaking], 1)
         return int(sent.sum()) * (1 if self.symmetry is None else self.symmetry.order)
 
@@ -226,6 +252,8 @@ class Schedule(Described):
         step, pace = rows.step[speaking].astype(np.int64), rows.pace[speaking].astype(np.int64)
         src, port = rows.src[speaking].astype(np.int64), rows.port[speaking].astype(np.int64)
         carrier = self.network.arc(src, port) if self.symmetry is None else self.symmetry.orbit_of(src, port)
+        if self.alone:  # these begin when no others are under way
+            carrier[-self.alone :] = self.whole.arc(src, port)[-self.alone :]
         chunks = rows.chunks_sent[speaking]
         return longest_messages(self.model, step, pace, chunks=chunks, carrier=carrier, total=self.steps)
 
@@ -240,36 +268,6 @@ class Schedule(Described):
         back = network.arc(rows.dst, network.back(rows.src, rows.port))
         return np.where(self.answers, network.nodes * network.ports, back)
 
-    def _check_sparing(self) -> None:
-        if self.collective.sums:
-            raise ScheduleError("a schedule of sums is not sparing: each contribution goes once")
-        if self.network.parallel_arcs:
-            raise ScheduleError("a schedule over parallel arcs is not sparing: nodes keep account of links")
-        if self.model.latency > 1 or self.model.arcs:
-            raise ScheduleError(
-                "a schedule is not sparing where chunks arrive late: nodes keep account of what has arrived"
-            )
-        table = self.rows.payloads
-        order = np.argsort(table.first, kind="stable")
-        if bool((table.stop[order][:-1] > table.first[order][1:]).any()):
-            raise ScheduleError("in a sparing schedule payloads share no chunks")
-        if bool((self.rows.steps > 1).any()):
-            raise ScheduleError("in a sparing schedule a payload goes in one step")
-
-    def _check_initiator(self, initiator: int) -> None:
-        collective, rows = self.collective, self.rows
-        if not (self.sparing and collective.all_source and collective.traits.spreads) or self.orbit:
-            raise ScheduleError("only a sparing allgather that is no orbit has an initiator")
-        self.network.check_node(initiator)
-        table = rows.payloads
-        source = collective.source_of(np.minimum(table.first, collective.chunks - 1)) == initiator
-        mixed = np.add.reduceat(source, table.start[:-1]) if len(table) else np.empty(0, np.int64)
-        if bool(((mixed > 0) & (mixed < np.diff(table.start))).any()):
-            raise ScheduleError("the initiator's messages go by themselves, before all others")
-        own = (mixed > 0)[rows.payload]
-        if int((rows.step + rows.steps)[own].max(initial=0)) > int(rows.step[~own].min(initial=NEVER)):
-            raise ScheduleError("the initiator's messages go by themselves, before all others")
-
     @property
     def trees(self) -> int:
         """The number of different trees that the rows name."""
@@ -277,6 +275,8 @@ class Schedule(Described):
 
     def select(self, where: Any) -> "Schedule":
         """Return the schedule of the rows that a mask, slice or index array picks; it claims nothing."""
+        if self.torn is not None:
+            raise ScheduleError("rows of an orbit where arcs are gone hang together: write them out by plain()")
         return replace(self, rows=self.rows.take(where), claims=None)
 
     def __getitem__(self, steps: slice) -> "Schedule":
@@ -325,31 +325,29 @@ class Schedule(Described):
         """
         node = self.network.node(node)
         if self.symmetry is not None:
-            return replace(self, rows=carry_onto(self, node), orbit=False, claims=None)
+            rows = written_out(self, node)
+            return replace(self, rows=rows, orbit=False, alone=0, claims=None)
         return self.select((self.rows.src == node) | (self.rows.dst == node))
 
     def of_node_zero(self) -> "Schedule":
         """Return the rows of an orbit by themselves: the schedule of node 0's part. Any other schedule as it is."""
         if not self.orbit:
             return self
-        if len(self.roots) > 1:
-            raise ScheduleError(f"the rows are those of {len(self.roots)} nodes: write them out by plain()")
+        if len(self.roots) > 1 or self.torn is not None:
+            raise ScheduleError("the rows are not those of one node alone: write them out by plain()")
         return replace(self, collective=self.part, orbit=False, claims=None)
 
     def plain(self) -> "Schedule":
         """Return the same schedule without orbit: the rows as all elements of its symmetry carry them."""
         if self.symmetry is None:
             return self
-        order = self.symmetry.order
-        if order * len(self.rows) > _MOST_PLAIN_ROWS:
-            raise ScheduleError(
-                f"{order:,} x {len(self.rows):,} rows of an orbit are too many to write out; verify() and at() do without"
-            )
-        elements, rows = np.repeat(np.arange(order), len(self.rows)), np.tile(np.arange(len(self.rows)), order)
-        return replace(self, rows=carry_rows(self, elements, rows), orbit=False)
+        return replace(self, rows=written_out(self), orbit=False, alone=0)
 
     def expand(self, start: int = 0, stop: int | None = None) -> Iterator[Sends]:
         """Yield the sends of each step ``start … stop-1``: one entry for each chunk of each source; of steps of gaps not all."""
+        if self.torn is not None:
+            yield from self.plain().expand(start, stop)
+            return
         rows, every = self.rows, range(start, self.steps if stop is None else min(stop, self.steps))
         begins: Iterable[int] = [step for step in rows.begins.tolist() if step in every] if self.model.arcs else every
         for step in begins:

@@ -56,14 +56,20 @@ class Case:
     """A schedule under judgement, and the data of several rules, computed once.
 
     ``row_numbers``, ``first_chunk``: of a part of a larger schedule, the numbers that its rows, int64 (rows,), and its first
-    chunk have there.
+    chunk have there. ``asked``: the first chunk and the size of each run of chunks that are judged, int64; all, unless given.
     """
 
     def __init__(
-        self, schedule: Schedule, model: Model, *, row_numbers: Ints | None = None, first_chunk: int = 0
+        self,
+        schedule: Schedule,
+        model: Model,
+        *,
+        row_numbers: Ints | None = None,
+        first_chunk: int = 0,
+        asked: tuple[Ints, Ints] | None = None,
     ) -> None:
         self.schedule, self.model, self.rows, self.part = schedule, model, schedule.rows, schedule.part
-        self.row_numbers, self.first_chunk = row_numbers, first_chunk
+        self.row_numbers, self.first_chunk, self._asked = row_numbers, first_chunk, asked
         self.nodes = schedule.network.nodes
         self.afford(self.nodes, f"{self.nodes:,} nodes")
 
@@ -84,10 +90,21 @@ class Case:
     @cached_property
     def atoms(self) -> Atoms:
         """The atoms of the schedule; few enough for a table of nodes and atoms where the rules need one."""
-        atoms = cut_into_atoms(self.schedule)
+        asked = None if self._asked is None else np.concatenate([self._asked[0], sum(self._asked)])
+        atoms = cut_into_atoms(self.schedule, asked, few=asked is not None)
         if not self.part.personal:
             self.afford(self.nodes * len(atoms), f"{self.nodes:,} nodes x {len(atoms):,} runs of chunks")
         return atoms
+
+    def is_wanted(self, chunk: Ints) -> NDArray[np.bool_]:
+        """Return which chunks some rank wants, of those that are judged: bool, as long as ``chunk``."""
+        used = self.part.is_used(chunk)
+        if self._asked is None:
+            return used
+        order = np.argsort(self._asked[0])
+        first, size = (column[order] for column in self._asked)
+        at = np.searchsorted(first, chunk, side="right") - 1
+        return used & (at >= 0) & (chunk < (first + size)[at])
 
     @cached_property
     def streams(self) -> StreamColumns:

@@ -44,6 +44,10 @@ class Orbits:
         """Return the orbit of each row's arc: its port."""
         return Taken(self.rows.port.astype(np.int64), self.none)
 
+    def of_arcs(self, arc: Ints) -> Ints:
+        """Return the orbits of some arcs, by the numbers in ``arcs_of``: their ports."""
+        return arcs_of(self.network).port[arc].astype(np.int64)
+
     def nodes(self, node: NDArray[np.integer]) -> Taken:
         """Return the orbit of a node of each row: there is one."""
         return Taken(np.zeros(len(self.rows), np.int64), self.none)
@@ -120,6 +124,10 @@ class _OfTurns(Orbits):
     def arcs(self) -> Taken:
         """Return the orbit of each row's arc."""
         return self._taken(self.of_arc, self._arc)
+
+    def of_arcs(self, arc: Ints) -> Ints:
+        """Return the orbits of some arcs, by the numbers in ``arcs_of``."""
+        return self.of_arc[arc]
 
     def nodes(self, node: NDArray[np.integer]) -> Taken:
         """Return the orbit of a node of each row."""

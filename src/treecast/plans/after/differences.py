@@ -68,7 +68,7 @@ def difference(before: Schedule, after: Schedule) -> Difference:
         raise PlanError(
             f"{before.collective.kind} and {after.collective.kind} have nothing in common: compare plans of one collective"
         )
-    alike = before.orbit == after.orbit and before.network == after.network
+    alike = before.orbit == after.orbit and before.network == after.network and after.torn is None
     old, new = (Counter(_spelled(each if alike else each.plain())) for each in (before, after))
     gone, fresh = old - new, new - old
     moved = (_carried(gone) & _carried(fresh)).total()

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from treecast.models import Model
+from treecast.schedule.torn import Torn
 from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
-from treecast.verification.rules import bufferless, calling, disjoint, links, personal, spreading, sums, wormhole
+from treecast.verification.rules import bufferless, calling, disjoint, links, personal, spreading, sums, torn, wormhole
 
 __all__ = ["Case", "rules_for"]
 _Judged = TypeVar("_Judged")
@@ -15,6 +16,8 @@ _Judged = TypeVar("_Judged")
 def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     """Return the rules that a schedule has to obey under a model, by name, in the order in which they are checked."""
     model: Model = case.model
+    if case.schedule.torn is not None and not model.routing:
+        return _of_torn(case.schedule.torn, model)
     if model.routing and case.schedule.orbit:
         return {"routed": lambda: (1, [Violation("routed", "an orbit cannot be judged under wormhole switching")])}
     if model.routing:
@@ -37,6 +40,13 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
         of_links.append(links.duplex)
     of_data = _of_parts if len(case.schedule.roots) > 1 else _of_data
     return _by_name(case, *of_links) | (of_data(case) if model.buffered else _of_relays(case))
+
+
+def _of_torn(of: Torn, model: Model) -> dict[str, Callable[[], Broken]]:
+    """Return the rules of an orbit where arcs are gone, for the orbit and for what it does not bring."""
+    whole, rest = torn.cases_of(of, model)
+    every = [rules_for(whole), rules_for(rest), {"adjacent": torn.known(of)}]
+    return {name: lambda name=name: _together([some[name]() for some in every if name in some]) for name in every[0]}
 
 
 def _of_parts(case: Case) -> dict[str, Callable[[], Broken]]:

@@ -26,7 +26,7 @@ class Visits:
         self.tree = rows.tree[self.row].astype(np.int64)
         first = atoms.bounds[:-1]
         self.source, self.destination = case.part.source_of(first), case.part.destination_of(first)
-        self.wanted = case.part.is_used(first)
+        self.wanted = case.is_wanted(first)
 
     def at(self, node: Ints, atom: Ints) -> Ints:
         """Return the number of the visit of an atom at a node."""
