@@ -42,6 +42,15 @@ def _all_hear_all(kind: Kind) -> bool:
     return _of_rows(kind) and kind.all_source and not kind.personal and not kind.targets
 
 
+def of_whole(job: Job, known: Sequence[Bound]) -> list[Bound]:
+    """Return the bounds of a network that this one lacks few arcs of, where one with a symmetry is known: they hold here, too."""
+    whole = job.network.mended
+    if whole is None:
+        return []
+    *_, found = Climb(replace(job, network=whole))
+    return [replace(bound, certificate=(), source=f"{bound.source}; as without faults") for bound in found]
+
+
 LADDER: Sequence[tuple[Rung, Trait]] = (
     (sends, every_kind),
     (doors, every_kind),
@@ -55,6 +64,7 @@ LADDER: Sequence[tuple[Rung, Trait]] = (
     (serving, lambda kind: _of_rows(kind) and kind.all_source and not kind.targets),
     (into_cuts, lambda kind: _all_hear_one(kind) or _all_hear_all(kind)),
     (between_parts, lambda kind: _of_rows(kind) and kind.results),
+    (of_whole, lambda kind: _of_rows(kind) and kind.personal and kind.all_source and not kind.lengths),
     (flight, lambda kind: _of_rows(kind) and kind.personal and kind.all_source and not kind.lengths),
     (across, lambda kind: kind.personal and kind.all_source),
     (by_prices, every_kind),

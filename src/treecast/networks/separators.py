@@ -210,11 +210,30 @@ def best_separator(network: Network) -> Separator | None:
     """
     if network.grid is not None:
         return _across_axis(network.grid)
-    if network.rank_count == 1 or network.nodes > _MOST_NODES_OF_SEPARATORS:
-        return None
     arcs, ranks = arcs_of(network), _ranks(network)
-    found = [_separator(arcs, ranks, side) for side in _sides(network)]
-    return max(found, key=lambda cut: (cut.pairs / cut.arcs, cut.late))
+    sides = [] if network.rank_count == 1 else _below_one(network)
+    if 1 < network.rank_count <= network.nodes <= _MOST_NODES_OF_SEPARATORS:
+        sides = [*_sides(network), *sides]
+    found = [_separator(arcs, ranks, side) for side in sides]
+    return max(found, key=lambda cut: (cut.pairs / cut.arcs, cut.late), default=None)
+
+
+def _below_one(network: Network) -> list[NDArray[np.bool_]]:
+    """Return the relay with the most pairs for each of the arcs that leave it upwards, and the ranks that hang on it alone.
+
+    None where no ranks hang so. bool (N,) each.
+    """
+    if network.relays is None:
+        return []
+    arcs = arcs_of(network)
+    many, above = np.diff(arcs.first), np.full(network.nodes, -1)
+    single = network.ranks[many[network.ranks] == 1]
+    above[single] = arcs.head[arcs.first[single]]
+    below = np.bincount(above[single], minlength=network.nodes)
+    out = np.maximum(many - below, 1)
+    share = np.where(network.relays & (many > below), below * (network.rank_count - below) / out, 0)
+    best = int(share.argmax())
+    return [(above == best) | (np.arange(network.nodes) == best)] if share[best] else []
 
 
 def _ranks(network: Network) -> Ints:
