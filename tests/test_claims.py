@@ -407,9 +407,10 @@ CLAIMS: dict[str, dict[str, object]] = {
     }
     | {"that carries least so far": DESIGN}
     | {
+        "8,176 of the 67 million": Test("tests/slow/test_large.py::test_a_dead_cable_cuts_off_what_its_orbit_carries"),
         "shuffled `fat-tree:32`": Test(
             "tests/slow/test_large.py::test_a_shuffled_fat_tree_of_8192_hosts_is_planned_as_one_with_names"
-        )
+        ),
     },
     "docs/reference/rely.md": {
         "2,400 jobs": Test("tests/slow/test_golden_steps.py::test_no_plan_is_worse_than_it_was"),

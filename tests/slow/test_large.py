@@ -16,7 +16,7 @@ LINES = re.findall(
 
 
 def test_the_page_has_the_largest():
-    assert len(LINES) == 13
+    assert len(LINES) == 20
     assert any("fat-tree:64" in words for words, *_ in LINES)
 
 
@@ -38,3 +38,21 @@ def test_a_shuffled_fat_tree_of_8192_hosts_is_planned_as_one_with_names():
     schedule = treecast.plan("alltoall", where)
     report = treecast.verify(schedule)
     assert (report.holds, report.method, report.ratio, schedule.steps) == (True, "by symmetry", 1.0, 8196)
+
+
+def test_a_shuffled_fat_tree_with_dead_cables_is_planned_as_one_with_names():
+    dead = ["aggregation-0.0-core-0.0", "aggregation-7.3-core-3.9", "edge-5.6-aggregation-5.1"]
+    where = treecast.network(graph_of(treecast.network("fat-tree:32").without(links=dead), 1))
+    schedule = treecast.plan("alltoall", where)
+    report = treecast.verify(schedule)
+    assert (report.holds, report.method) == (True, "by symmetry")
+    assert report.ratio < 1.02
+    assert schedule.steps < 1.08 * 8196
+    assert len(schedule) < 3e5
+
+
+def test_a_dead_cable_cuts_off_what_its_orbit_carries():
+    schedule = treecast.plan("alltoall", "fat-tree:32 without links edge-0.0-aggregation-0.0")
+    first, size = schedule.torn.lost
+    assert (len(first), set(size.tolist())) == (2 * 8176, {1})
+    assert 8192 * 8191 // 10**6 == 67

@@ -102,6 +102,8 @@ class Built(NamedTuple):
     """Over how many disjoint paths each chunk goes, where that is less than was asked for."""
     initiator: int | None = None
     """The node that starts the others, where one does."""
+    alone: int = 0
+    """How many rows of an orbit, the last ones, stand for themselves: see ``Schedule``."""
 
 
 def rows_between(

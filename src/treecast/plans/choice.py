@@ -233,7 +233,8 @@ def run_builder(job: Job[Any], entry: Builder) -> Built:
     ways = job.copies if collective.all_source or collective.personal else max(1, entry.most_copies(network))
     sources = network.nodes if collective.all_source and not entry.orbit else 1
     if collective.lengths is None:
-        hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
+        far = network.diameter if collective.personal and network.diameter_is_cheap else 1
+        hops = max(1, far // 2) if collective.personal else 2 if collective.results else 1
         check_memory(
             ways * hops * (network.nodes - 1) * sources,
             f"{collective.kind} on {network.spec}",

@@ -123,6 +123,11 @@ def has_symmetry(network: Network) -> str:
     return "is for networks that have a symmetry" if lacks or network.symmetry is None else ""
 
 
+def has_symmetry_nearly(network: Network) -> str:
+    """Say that a builder is for networks with a known symmetry, and for those that lack few arcs of such."""
+    return has_symmetry(network) if network.mended is None else ""
+
+
 def every_port(network: Network) -> int:
     """Return the number of ports: over so many disjoint paths a network can send."""
     return network.ports

@@ -76,6 +76,7 @@ def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
         sparing=entry.sparing,
         initiator=built.initiator,
         against=job.against if copies > 1 else "nodes",
+        alone=built.alone,
     )
     return found if job.likeness is None else carried(found, job.likeness)
 

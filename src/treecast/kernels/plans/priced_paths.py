@@ -11,6 +11,7 @@ from treecast.kernels.compiled import njit
 from treecast.kernels.dice import random_below
 
 _DEAR = 1 << 62
+_MIXED = 8191  # a prime
 
 
 @njit(work=lambda head, tail, into, entering, taken, room, far, of, goal, weight, start, *others: 40 * start[len(of)])
@@ -59,21 +60,24 @@ def route(head, tail, into, entering, taken, room, far, of, goal, weight, start,
     return state
 
 
-@njit(work=lambda into, entering, tail, taken, far, of, goal, start, order, load, arc: 20 * start[len(of)])
-def walk(into, entering, tail, taken, far, of, goal, start, order, load, arc):
+@njit(work=lambda into, entering, tail, taken, far, of, goal, start, order, load, mix, arc: 20 * start[len(of)])
+def walk(into, entering, tail, taken, far, of, goal, start, order, load, mix, arc):
     """Choose ways as ``route`` does, each once, back from its goal by one of the arcs whose resource carries least so far.
 
     It looks at the arcs of one way, not of all shortest ways, so it is for networks with very many. Each arc takes one resource.
+    Of arcs whose resources carry as much hop j takes one by ``mix[j]``, from 0 to 8190: where that is 0, the first.
     """
     for i in range(len(order)):
         p = order[i]
         row, v = of[p], goal[p]
         for j in range(start[p + 1] - 1, start[p] - 1, -1):
-            best, least = -1, _DEAR
+            best, least, last = -1, _DEAR, _MIXED
             for e in range(into[v], into[v + 1]):
                 a = entering[e]
-                if far[row, tail[a]] == far[row, v] - 1 and load[taken[a, 0]] < least:
-                    best, least = a, load[taken[a, 0]]
+                if far[row, tail[a]] == far[row, v] - 1 and load[taken[a, 0]] <= least:
+                    turn = (e + 1) * mix[j] % _MIXED
+                    if load[taken[a, 0]] < least or turn < last:
+                        best, least, last = a, load[taken[a, 0]], turn
             arc[j] = best
             load[taken[best, 0]] += 1
             v = tail[best]

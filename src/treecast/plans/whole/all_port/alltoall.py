@@ -25,13 +25,14 @@ from treecast.networks.core import Ints
 from treecast.networks.flows import disjoint_paths
 from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, NOTHING, Built, Job, joined
-from treecast.plans.registry import builder, every_port, has_symmetry
+from treecast.plans.registry import builder, every_port, has_symmetry_nearly
 from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.pipelines import rows_into
 from treecast.plans.times.timetable import list_paths
 from treecast.plans.ways.shares import hops, shares
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job
 from treecast.plans.whole.all_port.priced_paths import paths_of_roots
+from treecast.plans.whole.all_port.torn_orbits import torn_orbit
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 
@@ -80,21 +81,29 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
 @builder(
     "orbits",
     each_to_each,
-    on=(Network, has_symmetry),
+    on=(Network, has_symmetry_nearly),
     summary="shortest paths of one rank of each orbit, chosen by price so that orbits of arcs are used alike",
 )
 def over_shortest_paths(job: Job[Network]) -> Built:
     """All-port: over shortest paths of ranks that represent all; aims at the lower bound. x = 1.
 
-    On a network that looks alike from all nodes that is max(diameter, ⌈M Σ distances / degree⌉) steps.
+    On a network that looks alike from all nodes that is max(diameter, ⌈M Σ distances / degree⌉) steps. Where few arcs are gone of
+    such a network, what they would carry goes other ways, behind all else.
     """
+    whole = job.network.symmetric
+    if whole is not None and whole is not job.network:
+        return torn_orbit(job, _of_representatives(replace(job, network=whole), mixed=True))
+    return _of_representatives(job)
+
+
+def _of_representatives(job: Job[Network], mixed: bool = False) -> Built:
     network, messages, roots = job.network, job.collective.messages, np.array(job.network.views)
     root, goal = np.nonzero(roots[:, None] != network.ranks)
     goal = network.ranks[goal]
     block = (root * network.nodes + goal) * messages
     parts, later, done, sent = [NO_ROWS], [0], 0, 0
     for layers, size in _lengths_of_runs(messages, network.degree_at(int(roots[0]))) if len(goal) else ():
-        timed = paths_of_roots(network, layers)
+        timed = paths_of_roots(network, layers, mixed)
         chunk = np.repeat(block, layers) + sent + np.tile(np.arange(layers), len(block)) * size
         ways = replace(timed.ways, payloads=Payloads.of_ranges(chunk, chunk + size))
         parts.append(timed._replace(ways=ways, step=timed.step * size).built().rows)

@@ -58,7 +58,7 @@ _SHARE_OF_ONE = 2**5  # … of one copy, which has shortest ways, too
 
 def _too_many_hops(job: Job[Network]) -> str:
     network = job.network
-    orbits = network.seen_alike or (network.symmetry is not None and job.model.name == ALL_PORT[0])
+    orbits = network.seen_alike or (network.symmetric is not None and job.model.name == ALL_PORT[0])
     most = _MOST_OF_ORBIT if orbits and job.collective.alike else _MOST_HOPS
     pairs = network.rank_count * (network.rank_count - 1)
     if pairs > most or pairs * (network.diameter if network.diameter_is_cheap else 1) // 2 > most:
@@ -100,7 +100,7 @@ def _listed(job: Job[Network], tried: Iterable[tuple[Ways, int]], least: int) ->
     """Return the list schedule of the fewest steps of ways and their seeds, which are tried until ``least`` steps do."""
     found = list[Timed]()
     for ways, seed in tried:
-        for keys in _orders(ways, takes(job.model, job.network), seed):
+        for keys in orders(ways, takes(job.model, job.network), seed):
             found.append(listed(ways, job.model, keys))
             if found[-1].steps == least:
                 return found[-1].built()
@@ -133,7 +133,7 @@ def _tries(job: Job[Network]) -> list[tuple[int, int]]:
     return [(each, seed) for each in sorted(sizes) for seed in range(_TRIES // 3)]
 
 
-def _orders(ways: Ways, wanted: Takes, seed: int) -> list[list[Ints]]:
+def orders(ways: Ways, wanted: Takes, seed: int) -> list[list[Ints]]:
     """Return the keys of orders in which hops of paths may go: those farthest from the end, or with the most waiting ahead.
 
     Of those equally far from the end the first are, in one order, those whose targets are fewest numbers behind their sources: so
@@ -165,12 +165,12 @@ def _shortest(job: Job[Network], size: int, share: int, seed: int) -> Ways:
     chunk, lasts = job.collective.begins()[block] + part, np.minimum(job.collective.sizes()[block] - part, size)
     unit = size if equal else -(-share // _MOST_LOAD)  # of loads
     weight, share = -(-lasts // unit), -(-share // unit)
-    pairs = _Pairs(network, takes(job.model, network), _distances_from_all(network), of, goal, weight)
+    pairs = Pairs(network, takes(job.model, network), _distances_from_all(network), of, goal, weight)
     routed = pairs.aligned() if seed == _ALIGNED else pairs.routed(share, seed)
     return Ways.of_paths(network, *routed, chunk=chunk, size=lasts)
 
 
-class _Pairs(NamedTuple):
+class Pairs(NamedTuple):
     """Pairs of nodes: ``of`` is a row of ``far``, the distances from some nodes, ``goal`` a node, ``weight`` the load of a way.
 
     int64 (pairs,) each.
@@ -183,28 +183,36 @@ class _Pairs(NamedTuple):
     goal: Ints
     weight: Ints
 
-    def routed(self, share: int, seed: int) -> tuple[Ints, Ints]:
-        """Return shortest ways chosen by price: where that of each pair begins, and the arcs of all, one way behind the other."""
+    def routed(self, share: int, seed: int, turns: int = _TURNS) -> tuple[Ints, Ints]:
+        """Return shortest ways chosen by price: where that of each pair begins, and the arcs of all, one way behind the other.
+
+        They are chosen anew so many times, or until nothing takes more than ``share``.
+        """
         from treecast.kernels.plans.priced_paths import route
 
         arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
         arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
         chance, state = np.random.default_rng(seed), number_of_seed(seed)
         columns = (*arcs[1:5], self.wanted.resource, self.wanted.room, self.far, self.of, self.goal, self.weight, first)
-        for _ in range(_TURNS):
+        for _ in range(turns):
             order = chance.permutation(len(self.of))
             state = np.uint64(route(*columns, order, _prices(share), state, load, arc))
             if (-(-load // self.wanted.room)).max() <= share:
                 break
         return first, arc
 
-    def walked(self, seed: int) -> tuple[Ints, Ints]:
-        """Return the same, chosen arc by arc, of ways of load 1: in less time where there are very many shortest ways."""
+    def walked(self, seed: int, mixed: bool = False) -> tuple[Ints, Ints]:
+        """Return the same, chosen arc by arc, of ways of load 1: in less time where there are very many shortest ways.
+
+        ``mixed``: of arcs that take the same, each way takes one by chance.
+        """
         from treecast.kernels.plans.priced_paths import walk
 
         arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
         arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
-        order = np.random.default_rng(seed).permutation(len(self.of))
+        chance = np.random.default_rng(seed)
+        order = chance.permutation(len(self.of))
+        mix = chance.integers(8191, size=len(arc)) if mixed else np.zeros_like(arc)
         walk(
             arcs.into,
             arcs.entering,
@@ -216,15 +224,16 @@ class _Pairs(NamedTuple):
             first,
             order,
             load,
+            mix,
             arc,
         )
         return first, arc
 
-    def of_roots(self, share: int) -> Iterator[tuple[tuple[Ints, Ints], int]]:
+    def of_roots(self, share: int, mixed: bool = False) -> Iterator[tuple[tuple[Ints, Ints], int]]:
         """Yield ways and their seeds: 0 and 1 are those of runs of all pairs, as list schedules try the builders of both."""
         hops, alike = int(self.far[self.of, self.goal].sum()), self.network.seen_alike
         if not alike:
-            yield self.walked(2), 2
+            yield self.walked(2, mixed), 2
         for seed in range(2, 2 + max(int(alike), min(_TRIES, _MOST_OF_ORBIT // hops))):
             yield self.routed(share, seed), seed
 
@@ -243,17 +252,18 @@ class _Pairs(NamedTuple):
         return first, arc
 
 
-def paths_of_roots(network: Network, runs: int) -> Timed:
+def paths_of_roots(network: Network, runs: int, mixed: bool = False) -> Timed:
     """Return ways of the ranks that represent all to all others, for several runs of a chunk each, and when their hops begin.
 
     The ways are shortest ones, chosen by price so that orbits of arcs are used alike: all other ranks do the same, carried by the
     network's symmetry. Run i of the j-th of all ways, by roots and then by nodes, is chunk j · runs + i.
+    ``mixed``: what goes over an arc comes from many ranks, not from few, where ways can be so chosen at no cost.
     """
     roots = np.array(network.views)
     of, goal = (np.repeat(end, runs) for end in np.nonzero(roots[:, None] != network.ranks))
     far, goal = network.distance(roots[:, None], np.arange(network.nodes)).astype(np.int16), network.ranks[goal]
     wanted = in_orbits(network)
-    pairs = _Pairs(network, wanted, far, of, goal, np.ones_like(goal))
+    pairs = Pairs(network, wanted, far, of, goal, np.ones_like(goal))
     chunk, hops = np.arange(len(goal)), int(far[of, goal].sum())
     # some orbit of arcs has to carry so much
     degree = max(network.degree_at(v) for v in network.views)
@@ -262,9 +272,9 @@ def paths_of_roots(network: Network, runs: int) -> Timed:
     least = max(share, int(far.max()), *(bound.value for bound in known))
 
     def tried() -> Iterator[Timed]:
-        for routed, seed in pairs.of_roots(share):
+        for routed, seed in pairs.of_roots(share, mixed):
             ways = Ways.of_paths(network, *routed, chunk=chunk, size=np.ones_like(chunk))
-            for keys in _orders(ways, wanted, seed):
+            for keys in orders(ways, wanted, seed):
                 yield list_orbits(ways, keys)
 
     return best_of(tried(), lambda timed: timed.cost, least)
