@@ -53,7 +53,7 @@ def _one_of(*words: str) -> Callable[[str], str]:
 
 
 @dataclass(frozen=True)
-class Option:
+class FileOption:
     """An option of files: how its text is read, a sentence of help, and its type: bool for a flag, tuple for several values."""
 
     read: Callable[[str], Any]
@@ -64,7 +64,7 @@ class Option:
 def _option(default: Any, read: Callable[[str], Any], summary: str) -> Any:
     """Return a field of ``Asked`` that is an option of the command line, too."""
     kind = bool if default is False else tuple if default == () else str
-    return field(default=default, metadata={"option": Option(read, summary, kind)})
+    return field(default=default, metadata={"option": FileOption(read, summary, kind)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class Asked:
     )
 
 
-OPTIONS: Mapping[str, Option] = {each.name.replace("_", "-"): each.metadata["option"] for each in fields(Asked)}
+OPTIONS: Mapping[str, FileOption] = {each.name.replace("_", "-"): each.metadata["option"] for each in fields(Asked)}
 """The options of files, by the words that spellings and the command line have for them."""
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from treecast.models import Cost
-from treecast.papers.hypercube.times import MODELS, Job, timings
+from treecast.papers.hypercube.times import MODELS, CubeProblem, timings
 
 
 def test_times_are_those_of_the_schemes(answer):
     found = answer("times", "hypercube:4")
     assert [one["model"] for one in found] == list(MODELS)
     for one in found:
-        job = Job("allgather", one["model"], 4, 3)
+        job = CubeProblem("allgather", one["model"], 4, 3)
         assert (one["collective"], one["d"], one["k"], one["fault_free"]) == ("allgather", 4, 3, False)
         for shown, t in zip(one["schemes"], timings(job), strict=True):
             assert (shown["scheme"], shown["why"]) == (t.scheme, t.why)
@@ -25,7 +25,7 @@ def test_times_in_seconds(answer, ask):
     costs = ("--bytes", "4KiB", "--latency", "10us", "--rate", "1GB/s")
     for one in answer("times", "hypercube:3", "--survive", "1", "--collective", "broadcast", "--fault-free", *costs):
         assert (one["k"], one["fault_free"]) == (1, True)
-        for shown, t in zip(one["schemes"], timings(Job("broadcast", one["model"], 3, 1, True)), strict=True):
+        for shown, t in zip(one["schemes"], timings(CubeProblem("broadcast", one["model"], 3, 1, True)), strict=True):
             assert shown["measured"]["seconds"] == t.closed.seconds(Cost(1e-5, 1e-9), 4096)
     status, out, _ = ask("times", "hypercube:3", *costs)
     assert status == 0

@@ -11,7 +11,7 @@ from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.style import colour
 from treecast.errors import PlanError
 from treecast.networks import network
-from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
+from treecast.papers.hypercube.times import MODELS, SCHEMES, CubeProblem, crossings, fastest, timings
 from treecast.papers.paths import node_disjoint_paths
 
 pytestmark = pytest.mark.each(2)
@@ -22,7 +22,7 @@ def by_gid(figure, gid):
 
 
 def job_of(collective, d, k=None, free=False):
-    return Job(collective, MODELS[0], d, d - 1 if k is None else k, free)
+    return CubeProblem(collective, MODELS[0], d, d - 1 if k is None else k, free)
 
 
 @pytest.mark.parametrize(("collective", "d", "k", "free"), [("allgather", 6, None, False), ("broadcast", 5, 2, True)])
@@ -51,7 +51,7 @@ def test_squares_are_the_fastest():
     figure = on_page(draw_times, job_of("broadcast", 5))
     for d in range(1, 6):
         for k in range(d):
-            ends = [fastest([(t.scheme, t.closed) for t in timings(Job("broadcast", model, d, k), measure=False)])[-1][1]
+            ends = [fastest([(t.scheme, t.closed) for t in timings(CubeProblem("broadcast", model, d, k), measure=False)])[-1][1]
                     for model in MODELS]  # fmt: skip
             for name in SCHEMES:
                 squares = by_gid(figure, f"fastest-{d}-{k}-{name}")

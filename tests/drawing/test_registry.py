@@ -147,7 +147,7 @@ def test_kinds_are_listed_without_importing_anything_heavy():
     assert done.stdout == "['trees', 'space-time', 'network', 'steps', 'sources', 'explorer'] []\n"
 
 
-@pytest.mark.parametrize("of", ["Schedule", "Mesh", "Paths", "Job"])
+@pytest.mark.parametrize("of", ["Schedule", "Mesh", "Paths", "CubeProblem"])
 def test_what_is_listed_is_what_is_registered(of):
     assert listed_kinds(of) == {entry.kind: entry.summary for entry in all_pictures() if entry.of.__name__ == of}
     assert listed_kinds(of)

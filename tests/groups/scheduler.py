@@ -13,7 +13,7 @@ from treecast.groups.group import Group
 from treecast.groups.terms import Carrier, Terms
 from treecast.groups.unlike import called
 from treecast.groups.words import Words
-from treecast.transport.base import DIRECT, FrameError, Kind, Ticket, Transport
+from treecast.transport.base import DIRECT, FrameError, FrameKind, Ticket, Transport
 from treecast.transport.together import Together
 
 LONG = 40  # bytes above which a message waits to be asked for
@@ -29,11 +29,11 @@ class Node(Transport):
 
     def send(self, to, key, piece, lent=False):
         ticket, here = Ticket(), (self.rank, to)
-        if key.kind == Kind.DATA and to in self.lost:
+        if key.kind == FrameKind.DATA and to in self.lost:
             ticket.end(lost=True)
-        elif key.kind == Kind.DATA and (len(piece) > self.net.small or key.instance == DIRECT):
+        elif key.kind == FrameKind.DATA and (len(piece) > self.net.small or key.instance == DIRECT):
             self.net.long[here][key] = piece, ticket
-            self.net.lanes[here].append((key._replace(kind=Kind.OFFER), b"", self.marks.of(key)))
+            self.net.lanes[here].append((key._replace(kind=FrameKind.OFFER), b"", self.marks.of(key)))
             if lent:
                 ticket.lent = lambda is_read: self._take_back(here, key, ticket, is_read)
         else:
@@ -111,9 +111,9 @@ class Node(Transport):
             return
         key, body, digest = item
         fits = not digest or self.marks.fits(source, key, digest)
-        if key.kind == Kind.OFFER:
+        if key.kind == FrameKind.OFFER:
             return
-        if key.kind != Kind.DATA:
+        if key.kind != FrameKind.DATA:
             try:
                 self._hear(source, key, body)
             except FrameError:
@@ -335,7 +335,16 @@ class Rank:
             self.node, range(net.size), terms=Terms(survive, None), carrier=Carrier(relays=relays, is_wide=True)
         )
         self.group.together = net.together[rank] if together else None
-        for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.UNLIKE):
+        for kind in (
+            FrameKind.STATE,
+            FrameKind.DECIDED,
+            FrameKind.FETCH,
+            FrameKind.ENDED,
+            FrameKind.FENCE,
+            FrameKind.LEFT,
+            FrameKind.BYE,
+            FrameKind.UNLIKE,
+        ):
             self.node.on(kind, self._hear)
         self.node.watch(self.group.lose)
         self.node.on_error, self.is_faulty = self._note, False

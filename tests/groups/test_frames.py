@@ -8,9 +8,18 @@ from hypothesis import strategies as st
 
 from tests.groups.scheduler import NAMES, World
 from treecast.groups.states import Action, Decision, State, pack_decision, pack_state, read_decision
-from treecast.transport.base import FrameError, Key, Kind
+from treecast.transport.base import FrameError, FrameKind, Key
 
-KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.UNLIKE)
+KINDS = (
+    FrameKind.STATE,
+    FrameKind.DECIDED,
+    FrameKind.FETCH,
+    FrameKind.ENDED,
+    FrameKind.FENCE,
+    FrameKind.LEFT,
+    FrameKind.BYE,
+    FrameKind.UNLIKE,
+)
 FEW, BIT = st.integers(0, 3), st.integers(0, 1)
 KEYS = st.builds(Key, st.sampled_from(KINDS), FEW, BIT, st.sampled_from((0, 0, 2, 3, 1 << 15)), BIT)
 BITS = st.integers(0, 255)
@@ -52,4 +61,4 @@ def test_nobody_is_asked_for_the_data_of_who_is_none():
     world = World.of([("broadcast", 0, 9)], 3)
     assert world.run() == "fine"
     with pytest.raises(FrameError):
-        world.ranks[0].group.hear(1, Key(Kind.FETCH, 1, about=3), b"")
+        world.ranks[0].group.hear(1, Key(FrameKind.FETCH, 1, about=3), b"")

@@ -11,9 +11,18 @@ from treecast.algorithms import spread, sums
 from treecast.groups.group import Group
 from treecast.groups.terms import Terms
 from treecast.groups.unlike import called
-from treecast.transport.base import Kind
+from treecast.transport.base import FrameKind
 
-KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.UNLIKE)
+KINDS = (
+    FrameKind.STATE,
+    FrameKind.DECIDED,
+    FrameKind.FETCH,
+    FrameKind.ENDED,
+    FrameKind.FENCE,
+    FrameKind.LEFT,
+    FrameKind.BYE,
+    FrameKind.UNLIKE,
+)
 TOGETHER = 3  # calls that all make in the end
 
 

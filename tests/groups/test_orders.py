@@ -118,7 +118,7 @@ def wide(monkeypatch):
     """Have ranks talk to the next ones alone, so that trees are as deep as can be."""
     for module, name, number in ((group, "WIDE", 0), (ways, "_SIDE", 1), (ways, "_LEAST", 0)):
         monkeypatch.setattr(module, name, number)
-    ways_of = lru_cache(lambda living, size, survive, is_wide: ways.Ways(living, size, 1, is_wide))
+    ways_of = lru_cache(lambda living, size, survive, is_wide: ways.LivingGraph(living, size, 1, is_wide))
     monkeypatch.setattr(group, "ways_of", ways_of)
 
 

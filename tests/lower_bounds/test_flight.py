@@ -8,7 +8,7 @@ import pytest
 import treecast
 from treecast.collectives import Collective
 from treecast.lower_bounds.flight import flight
-from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.job import Problem
 from treecast.models import model
 
 
@@ -21,7 +21,7 @@ def test_it_is_no_less_than_the_mean_distance_says(spec, messages):
         d for u in ranks for v, d in nx.single_source_shortest_path_length(graph, u).items() if v in set(ranks) - {u}
     ]
     degree, mean = graph.out_degree(ranks[0]), sum(far) / len(far)
-    (bound,) = flight(Job(Collective.over(where, "alltoall", messages), where, 1, model("all-port")), [])
+    (bound,) = flight(Problem(Collective.over(where, "alltoall", messages), where, 1, model("all-port")), [])
     exact = messages * (len(ranks) - 1) / degree + mean - 1
     assert ceil(round(exact, 9)) <= bound.value <= ceil(exact + 1)
 

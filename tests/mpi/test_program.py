@@ -102,7 +102,7 @@ def test_a_chunk_is_the_same_bytes_as_in_this_process(kind, tmp_path):
 
 def test_the_plan_is_read_once_and_each_rank_is_dealt_its_own_rows(tmp_path):
     schedule, reads = plan("scatter", "ring:5"), []
-    asked = run.Request("", "", 1, {}, 1.0)
+    asked = run.RunRequest("", "", 1, {}, 1.0)
     what, programs = run.deal_out(lambda: reads.append(1) or (schedule, asked), 5)
     assert (what, reads) == (asked, [1])
     assert programs == [schedule.at(rank) for rank in range(5)]

@@ -6,7 +6,7 @@ import pytest
 
 from treecast.networks import network
 from treecast.networks.arcs import arcs_of
-from treecast.networks.symmetry import Turn, Turns
+from treecast.networks.symmetry import AbelianSymmetry, Automorphism
 
 WITH_TURNS = [
     "fat-tree:2",
@@ -74,7 +74,7 @@ def test_onto_has_all_elements_that_carry_there(spec):
 def test_parallel_cables_are_carried_to_cables():
     graph = nx.Graph([(u, (u + 1) % 4, {"capacity": 2}) for u in range(4)])
     where = network(graph)
-    turn = Turns(where, [Turn("turn", 4, np.array([1, 2, 3, 0]))])
+    turn = AbelianSymmetry(where, [Automorphism("turn", 4, np.array([1, 2, 3, 0]))])
     arcs = arcs_of(where)
     tail, port = arcs.tail.astype(np.int64), arcs.port.astype(np.int64)
     assert np.bincount(turn.orbit_of(tail, port)).tolist() == [4, 4, 4, 4]  # each way, each cable

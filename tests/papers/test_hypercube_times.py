@@ -13,7 +13,7 @@ from treecast.papers.hypercube.times import (
     COLLECTIVES,
     MODELS,
     SCHEMES,
-    Job,
+    CubeProblem,
     Time,
     crossings,
     crossover,
@@ -28,7 +28,7 @@ from treecast.simulation.replay import simulate
 def jobs(most):
     for d in range(1, most + 1):
         for collective, model, k, free in product(COLLECTIVES, MODELS, range(d), (False, True)):
-            yield Job(collective, model, d, k, free)
+            yield CubeProblem(collective, model, d, k, free)
 
 
 def value(formula, job, beta, chunk):
@@ -63,7 +63,7 @@ def test_where_claim_and_schedule_differ_there_is_a_reason():
 def test_the_erratum():
     """The text says (n-1)(d-1), its own row sums to nd - n + 1, and that is what is sent."""
     for d in range(1, 9):
-        ours, theirs, started = timings(Job("allgather", "whispering", d, d - 1), measure=False)
+        ours, theirs, started = timings(CubeProblem("allgather", "whispering", d, d - 1), measure=False)
         n = 2**d
         row = [2**i for i in range(d)] + [n - 2 ** (i + 1) for i in range(d)]
         assert ours.claimed.chunks == (n - 1) * (d - 1) == sum(row) - d
@@ -79,16 +79,16 @@ def test_seconds_are_those_of_the_simulator():
         if (scheme.startswith("answering"), model) == (True, "whispering"):
             continue
         schedule = plan("allgather", "hypercube:4", survive=2, model=model, builder=scheme)
-        time = measured(scheme, Job("allgather", model, 4, 2))
+        time = measured(scheme, CubeProblem("allgather", model, 4, 2))
         trace = simulate(schedule)
         silent = schedule.steps - trace.steps  # the simulator ends with the last send that takes place
         assert time.seconds(cost, 1000) == pytest.approx(trace.seconds(cost, 1000) + silent * 1e-5)
 
 
 def test_large_cubes_are_not_planned():
-    assert [t.measured for t in timings(Job("allgather", "whispering", 17, 3))] == [None] * 3
-    assert measured("four-phases", Job("allgather", "shouting", 9, 8)) is None
-    assert timings(Job("broadcast", "whispering", 40, 39))[0].closed[:2] == (80, 79)
+    assert [t.measured for t in timings(CubeProblem("allgather", "whispering", 17, 3))] == [None] * 3
+    assert measured("four-phases", CubeProblem("allgather", "shouting", 9, 8)) is None
+    assert timings(CubeProblem("broadcast", "whispering", 40, 39))[0].closed[:2] == (80, 79)
 
 
 def test_crossovers_are_where_times_are_equal():
@@ -143,15 +143,16 @@ def test_fraigniaud_and_the_four_phases_cross():
             ("whispering", Fraction(2 * d, 2**d - 3 * d)),
             ("shouting", Fraction(d + 1, 2 ** (d - 1) - d - 1)),
         ):
-            job = Job("allgather", model, d, d - 1)
+            job = CubeProblem("allgather", model, d, d - 1)
             assert crossover(times.closed_form("fraigniaud", job), times.closed_form("four-phases", job)) == r
 
 
 @pytest.mark.parametrize(
     "job",
     [
-        Job("scatter", "whispering", 3, 1), Job("broadcast", "all-port", 3, 1), Job("broadcast", "shouting", 0, 0),
-        Job("broadcast", "shouting", 3, 3), Job("broadcast", "shouting", 3, -1), Job("allgather", "shouting", 41, 0),
+        CubeProblem("scatter", "whispering", 3, 1), CubeProblem("broadcast", "all-port", 3, 1),
+        CubeProblem("broadcast", "shouting", 0, 0), CubeProblem("broadcast", "shouting", 3, 3),
+        CubeProblem("broadcast", "shouting", 3, -1), CubeProblem("allgather", "shouting", 41, 0),
     ],
 )  # fmt: skip
 def test_jobs_that_are_not_there(job):

@@ -88,9 +88,11 @@ def test_an_order_that_is_worse_is_found_out(monkeypatch):
 
 
 def test_a_scatter_above_the_bound_is_found_out(monkeypatch):
-    right = cases.Case.planned
+    right = cases.WeightedTree.planned
     monkeypatch.setattr(
-        cases.Case, "planned", lambda case, kind, **options: right(case, kind, **{**options, "first": "nearest"})
+        cases.WeightedTree,
+        "planned",
+        lambda case, kind, **options: right(case, kind, **{**options, "first": "nearest"}),
     )
     assert not verdict("… any size", 5).holds
 

@@ -10,7 +10,7 @@ from treecast.programs import order as module
 from treecast.programs import races
 from treecast.programs.order import find_order, find_pairs
 from treecast.programs.program import ORDERED, RELAXED, TOLD, TURNS, Counts, Program
-from treecast.programs.races import Reach, Use, Uses
+from treecast.programs.races import Reachability, Use, Uses
 from treecast.programs.verdict import Findings
 
 
@@ -83,7 +83,7 @@ def test_what_can_happen_happens_and_what_is_said_to_come_first_does_in_every_ru
         assert all(ended == stop for stop in stops)
     if len(ended) < n:
         return
-    reach = Reach(order, range(n))
+    reach = Reachability(order, range(n))
     said = {(a, b) for a in range(n) for b in range(n) if reach.follows(a, b, TURNS)}
     if apart(lanes, -1):
         always = {
@@ -95,7 +95,7 @@ def test_what_can_happen_happens_and_what_is_said_to_come_first_does_in_every_ru
 
 
 def test_the_nth_wait_comes_after_the_nth_signal():
-    reach = Reach(ordered([[1, 1, 1], [-1, -1, -1]]), range(6))
+    reach = Reachability(ordered([[1, 1, 1], [-1, -1, -1]]), range(6))
     for k in range(3):
         assert [reach.follows(k, wait, TOLD) for wait in (3, 4, 5)] == [j >= k for j in range(3)]
 
@@ -108,21 +108,21 @@ def test_operations_of_threads_of_a_lane_go_one_after_another():
 
 @pytest.mark.parametrize("level", [TOLD, RELAXED, ORDERED, TURNS])
 def test_a_way_is_as_strong_as_its_weakest_part(level):
-    reach = Reach(ordered([[0], [0], [0]], waits=[(1, 0, level), (2, 1, TOLD)]), [0])
+    reach = Reachability(ordered([[0], [0], [0]], waits=[(1, 0, level), (2, 1, TOLD)]), [0])
     assert [reach.follows(0, 2, asked) for asked in range(4)] == [asked >= level for asked in range(4)]
     assert not reach.follows(0, 0, TURNS)
 
 
 @pytest.mark.parametrize("relaxed", [[0], [1], [0, 1]])
 def test_relaxed_signals_and_waits_publish_nothing(relaxed):
-    reach = Reach(ordered([[1], [-1]], relaxed=relaxed), [0])
+    reach = Reachability(ordered([[1], [-1]], relaxed=relaxed), [0])
     assert not reach.follows(0, 1, TOLD)
     assert reach.follows(0, 1, RELAXED)
 
 
 def test_many_sources_need_several_words():
     n = 200
-    reach = Reach(ordered([[0] * n]), range(n))
+    reach = Reachability(ordered([[0] * n]), range(n))
     assert all(reach.follows(a, b, TOLD) == (a < b) for a in range(n) for b in range(n))
 
 
@@ -152,9 +152,9 @@ def test_a_write_that_is_read_and_then_written_over_is_judged_beside_the_pairs_t
 def test_what_is_too_much_is_refused(monkeypatch):
     order = ordered([[1, 1], [-1, -1]])
     monkeypatch.setattr(races, "_MOST_BITS", 5)
-    assert not Reach(order, [0]).follows(0, 0, TOLD)
+    assert not Reachability(order, [0]).follows(0, 0, TOLD)
     with pytest.raises(FormatError, match="too large to judge: 2 of 4 parts are of one buffer"):
-        Reach(order, [0, 1])
+        Reachability(order, [0, 1])
     monkeypatch.setattr(module, "_MOST_LINKS", 3)
     with pytest.raises(FormatError, match="2 signals to 2 waits of one count are too many"):
         ordered([[1, 1], [-1, -1]])

@@ -11,7 +11,7 @@ from treecast.groups.terms import Terms
 from treecast.tcp import job as job_room
 from treecast.tcp import stores
 from treecast.tcp.comm import Comm
-from treecast.tcp.meeting import Place, TooLateError
+from treecast.tcp.meeting import MeetingPlace, TooLateError
 from treecast.tcp.proof import Trust
 from treecast.tcp.start import Options, Start, start_job
 
@@ -34,7 +34,7 @@ class Meeting:
         if by == "store":
             self.store = Checked()
         else:
-            self.place = Place(SIZE, Trust(SECRET), ("127.0.0.1", 0), start=20)
+            self.place = MeetingPlace(SIZE, Trust(SECRET), ("127.0.0.1", 0), start=20)
         self.where = (("127.0.0.1", self.place.port),) if self.place else ()
         self.options = Options(Terms(survive=2, deadline=20), Trust(SECRET), 20, store=self.store)
 

@@ -9,7 +9,7 @@ import treecast
 from tests.tcp.threads import die_at, run_ranks
 from treecast import Accumulator, network
 from treecast.collectives import COLLECTIVES
-from treecast.engine.choose import AT_OWNERS, OVERHEAD, Operation, Way, chunks_in, seconds_of, way_of_sum
+from treecast.engine.choose import AT_OWNERS, OVERHEAD, Operation, SumWay, chunks_in, seconds_of, way_of_sum
 from treecast.errors import PlanError
 from treecast.tcp import library as mpi
 
@@ -194,9 +194,9 @@ def test_deaths_on_far_rings_leave_the_pattern_of_a_set_of_ranks(monkeypatch, su
     [
         ("complete:8", 16 << 20, 0.0, AT_OWNERS, False),
         ("ring:4", 1 << 20, 6e6, AT_OWNERS, False),
-        ("ring:8", 1 << 20, 6e6, Way("allreduce", by_rank=True), False),
+        ("ring:8", 1 << 20, 6e6, SumWay("allreduce", by_rank=True), False),
         ("ring:8", 1 << 16, 6e6, AT_OWNERS, False),
-        ("ring:16", 1 << 20, 6e6, Way("allreduce", by_rank=True), True),
+        ("ring:16", 1 << 20, 6e6, SumWay("allreduce", by_rank=True), True),
         ("hypercube:3", 1 << 20, 6e6, AT_OWNERS, False),
         ("torus:8x8", 1 << 24, 6e6, AT_OWNERS, True),
         ("mesh:4x4", 1 << 20, 6e6, AT_OWNERS, False),  # priced by plans that take a second, not twenty

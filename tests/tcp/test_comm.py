@@ -10,7 +10,7 @@ from treecast import tcp
 from treecast.calls.collectives import OBJECTS as OBJECT_JOBS
 from treecast.calls.collectives import ROWS
 from treecast.errors import DeliveryError, Evicted, PlanError
-from treecast.transport.base import Kind
+from treecast.transport.base import FrameKind
 
 
 def test_it_has_every_collective_of_the_table_but_that_of_derived_datatypes():
@@ -244,7 +244,7 @@ def test_little_data_costs_a_state_to_the_first_rank_only_where_that_is_asked_fo
         send = transport.send
         transport.send = lambda to, key, *given: kinds.append(key.kind) or send(to, key, *given)
         comm.Allgather(np.ones(1), np.zeros(3))
-        return kinds.count(Kind.DATA), kinds.count(Kind.STATE), comm.Dup().terms.sure
+        return kinds.count(FrameKind.DATA), kinds.count(FrameKind.STATE), comm.Dup().terms.sure
 
     assert run_ranks(3, program, sure=sure) == [(2, sure * (rank > 0), sure) for rank in range(3)]
 

@@ -17,7 +17,7 @@ from tests.tcp.threads import at_once
 from treecast.errors import PlanError
 from treecast.groups.terms import Terms
 from treecast.tcp import proof
-from treecast.tcp.meeting import Place, knock, read_record, send_record
+from treecast.tcp.meeting import MeetingPlace, knock, read_record, send_record
 from treecast.tcp.proof import StrangerError, Trust, Who, greet, read_secret, secret_of_user
 from treecast.tcp.start import Options, Start, find_start, start_job
 
@@ -125,7 +125,7 @@ def test_a_store_is_a_place_to_meet():
     "term", [{"survive": 2}, {"deadline": 4}, {"late": 2.0}, {"sure": True}, {"network": "ring:2"}]
 )
 def test_ranks_on_unlike_terms_do_not_start_and_say_who_says_what(term):
-    place = Place(2, Trust(SECRET), ("127.0.0.1", 0), start=20)
+    place = MeetingPlace(2, Trust(SECRET), ("127.0.0.1", 0), start=20)
     where = (("127.0.0.1", place.port),)
 
     [(name, value)] = term.items()
@@ -140,7 +140,7 @@ def test_ranks_on_unlike_terms_do_not_start_and_say_who_says_what(term):
 
 
 def test_who_does_not_come_is_named():
-    place = Place(3, Trust(SECRET), ("127.0.0.1", 0), start=0.3)
+    place = MeetingPlace(3, Trust(SECRET), ("127.0.0.1", 0), start=0.3)
     where = (("127.0.0.1", place.port),)
     found = start_all(2, lambda rank: Start(2 * rank, 3, where, False), Options(trust=Trust(SECRET), start=10))
     assert [str(error) for error in found] == ["the job cannot start: rank 1 did not come"] * 2
@@ -148,7 +148,7 @@ def test_who_does_not_come_is_named():
 
 
 def test_who_waits_at_the_place_takes_no_thread_of_it():
-    place, own, many = Place(41, Trust(SECRET), ("127.0.0.1", 0), start=60), os.urandom(16), 40
+    place, own, many = MeetingPlace(41, Trust(SECRET), ("127.0.0.1", 0), start=60), os.urandom(16), 40
     seat = {"seat": [[["127.0.0.1", 1]], Terms().words()], "after": ""}
     socks = [knock(("127.0.0.1", place.port), Who(rank, own), Trust(SECRET))[0] for rank in range(many)]
     for sock in socks:
@@ -171,18 +171,18 @@ def test_who_waits_at_the_place_takes_no_thread_of_it():
 def test_a_job_may_have_as_many_connections_as_files_may_be_open():
     program = """
 import resource
-from treecast.tcp.meeting import Place
+from treecast.tcp.meeting import MeetingPlace
 from treecast.tcp.proof import Trust
 most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
-Place(2, Trust(b"x"), ("127.0.0.1", 0))
+MeetingPlace(2, Trust(b"x"), ("127.0.0.1", 0))
 print(resource.getrlimit(resource.RLIMIT_NOFILE) == (most, most))
 """
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60).stdout == b"True\n"
 
 
 def test_another_secret_is_refused():
-    place = Place(2, Trust(SECRET), ("127.0.0.1", 0), start=5)
+    place = MeetingPlace(2, Trust(SECRET), ("127.0.0.1", 0), start=5)
     found = start_all(
         1, lambda rank: Start(0, 2, (("127.0.0.1", place.port),), False), Options(trust=Trust(b"x"), start=5)
     )
@@ -336,7 +336,7 @@ def test_without_a_secret_only_processes_of_the_same_user_are_taken(user, words,
         bare.setenv("XDG_RUNTIME_DIR", str(Path(folder, "none")))
         bare.setenv("TMPDIR", folder)
         bare.setattr(tempfile, "tempdir", folder)
-        place = Place(1, Trust(), ("127.0.0.1", 0), start=20)
+        place = MeetingPlace(1, Trust(), ("127.0.0.1", 0), start=20)
         line = [sys.executable, "-c", AS_OTHER, str(place.port), str(user)]
         done = subprocess.run(line, capture_output=True, text=True, timeout=60)
         place.close()
@@ -391,7 +391,7 @@ STRANGERS = [
 
 
 def test_strangers_neither_stop_nor_change_a_job():
-    place = Place(3, Trust(SECRET), ("127.0.0.1", 0), start=20)
+    place = MeetingPlace(3, Trust(SECRET), ("127.0.0.1", 0), start=20)
     address, strangers = ("127.0.0.1", place.port), []
 
     def knock(where, times):

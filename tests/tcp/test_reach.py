@@ -14,10 +14,10 @@ from treecast.groups import group, ways
 from treecast.groups.terms import Terms
 from treecast.tcp import start
 from treecast.tcp.comm import Comm
-from treecast.tcp.meeting import OPENS, Place, connect, send_record
+from treecast.tcp.meeting import OPENS, MeetingPlace, connect, send_record
 from treecast.tcp.proof import Trust, Who
 from treecast.tcp.start import Options, Start, start_job
-from treecast.transport.base import FrameError, Key, Kind
+from treecast.transport.base import FrameError, FrameKind, Key
 
 SECRET = Trust(bytes(range(32)))
 
@@ -35,7 +35,7 @@ def few(monkeypatch):
 
 def run_job(size, program, seconds=100.0, **terms):
     """Run a program of a communicator in as many ranks, which meet; return what each returned or raised."""
-    place = Place(size, SECRET, ("127.0.0.1", 0), start=60)
+    place = MeetingPlace(size, SECRET, ("127.0.0.1", 0), start=60)
     terms = Terms.of({"on_failed": "ignore", **terms}).check()
 
     def be_rank(rank):
@@ -160,7 +160,7 @@ def test_an_abort_ends_all(monkeypatch):
     def end(self, source, key, body):
         ended.append((self.transport.rank, key.call))
 
-    monkeypatch.setattr("treecast.tcp.job.Job._end_with", end)
+    monkeypatch.setattr("treecast.tcp.job.JoinedJob._end_with", end)
 
     def program(comm):
         comm.Barrier()
@@ -202,7 +202,7 @@ def test_news_that_make_no_sense_are_refused(body):
         comm.Barrier()
         if comm.rank == 0:
             with pytest.raises(FrameError):
-                comm.process.news._hear(1, Key(Kind.NEWS), body)
+                comm.process.news._hear(1, Key(FrameKind.NEWS), body)
         comm.Barrier()
         return True
 
@@ -229,7 +229,7 @@ def test_who_is_late_is_put_out_by_its_neighbours_and_nobody_else_is():
 
 def test_a_newcomer_takes_a_seat_among_many():
     size, gone, back = 12, threading.Event(), []
-    place = Place(size, SECRET, ("127.0.0.1", 0), start=60)
+    place = MeetingPlace(size, SECRET, ("127.0.0.1", 0), start=60)
     terms = Terms.of({"on_failed": "ignore"}).check()
 
     def calls(comm):

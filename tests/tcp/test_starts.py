@@ -12,7 +12,7 @@ from tests.tcp.test_meeting import SECRET, end_all, free_port, start_all
 from treecast.errors import PlanError
 from treecast.groups.terms import Terms
 from treecast.tcp.hosts import own_addresses, read_hosts
-from treecast.tcp.meeting import Place, Seat, connect, listen, tell_place
+from treecast.tcp.meeting import MeetingPlace, Seat, connect, listen, tell_place
 from treecast.tcp.proof import Trust, Who
 from treecast.tcp.start import Options, Start, read_places
 
@@ -66,7 +66,7 @@ class Door:
 
 @pytest.mark.parametrize("after", [0, 46])
 def test_a_handshake_that_is_closed_is_tried_again(after):
-    place = Place(3, Trust(SECRET), ("127.0.0.1", 0), start=20)
+    place = MeetingPlace(3, Trust(SECRET), ("127.0.0.1", 0), start=20)
     door = Door(place.port, 5, after)
     where = (("127.0.0.1", door.port),)
     jobs = start_all(3, lambda rank: Start(rank, 3, where, False), Options(trust=Trust(SECRET), start=20))
@@ -78,7 +78,7 @@ def test_a_handshake_that_is_closed_is_tried_again(after):
 
 
 def test_so_is_one_between_ranks_until_the_time_is_up():
-    place = Place(2, Trust(SECRET), ("127.0.0.1", 0))
+    place = MeetingPlace(2, Trust(SECRET), ("127.0.0.1", 0))
     door = Door(place.port, 3)
     seat = Seat(place._own.rank, "", [("127.0.0.1", door.port)], Terms().words())
     connect(seat, Who(0, b"a" * 16), Trust(SECRET), monotonic() + 20).close()
@@ -90,7 +90,7 @@ def test_so_is_one_between_ranks_until_the_time_is_up():
 
 
 def test_another_secret_and_a_dead_rank_are_not_tried_again():
-    place = Place(2, Trust(SECRET), ("127.0.0.1", 0))
+    place = MeetingPlace(2, Trust(SECRET), ("127.0.0.1", 0))
     where = (("127.0.0.1", place.port),)
     (found,) = start_all(1, lambda rank: Start(0, 2, where, False), Options(trust=Trust(b"x"), start=600))
     assert "none of this job" in str(found)
@@ -101,7 +101,7 @@ def test_another_secret_and_a_dead_rank_are_not_tried_again():
 
 
 def test_a_place_that_has_gone_ends_the_start():
-    place = Place(2, Trust(SECRET), ("127.0.0.1", 0), start=600)
+    place = MeetingPlace(2, Trust(SECRET), ("127.0.0.1", 0), start=600)
     where = (("127.0.0.1", place.port),)
 
     def end():
@@ -122,7 +122,7 @@ def test_a_place_that_has_gone_ends_the_start():
 
 def test_the_place_hears_who_is_connected_and_whom_ranks_have_put_out():
     heard, came = [], threading.Semaphore(0)
-    place = Place(3, Trust(SECRET), ("127.0.0.1", 0))
+    place = MeetingPlace(3, Trust(SECRET), ("127.0.0.1", 0))
     place.hear = lambda rank, lost: (heard.append((rank, lost)), came.release())
     where = [("127.0.0.1", free_port()), ("127.0.0.1", place.port)]
     for lost in ((), (2, 0)):
@@ -142,7 +142,7 @@ def silent_strangers(stack, port, count):
 
 def among_strangers(count):
     """Start a job behind silent strangers; return the seconds that took, and the most threads at once."""
-    place = Place(3, Trust(SECRET), ("127.0.0.1", 0), start=60)
+    place = MeetingPlace(3, Trust(SECRET), ("127.0.0.1", 0), start=60)
     where, most, over = (("127.0.0.1", place.port),), [0], threading.Event()
 
     def look():

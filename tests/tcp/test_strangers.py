@@ -15,7 +15,7 @@ import pytest
 from tests.tcp.threads import at_once
 from treecast.groups.terms import Terms
 from treecast.tcp.comm import Comm
-from treecast.tcp.meeting import Place
+from treecast.tcp.meeting import MeetingPlace
 from treecast.tcp.proof import VERSION, Tls, Trust
 from treecast.tcp.start import Options, Start, start_job
 
@@ -43,7 +43,7 @@ def knock(port, rng):
 
 
 def job_among_strangers(visits, calls):
-    place = Place(3, Trust(SECRET), ("127.0.0.1", 0), start=60)
+    place = MeetingPlace(3, Trust(SECRET), ("127.0.0.1", 0), start=60)
     where, ports = (("127.0.0.1", place.port),), []
     rng, ended, kept, came = random.Random(visits), [], [], []
 
@@ -121,7 +121,7 @@ def tls(tmp_path):
 
 def test_a_job_over_tls(tls):
     trust = Trust(SECRET, tls)
-    place = Place(3, trust, ("127.0.0.1", 0), start=60)
+    place = MeetingPlace(3, trust, ("127.0.0.1", 0), start=60)
 
     def be_rank(rank):
         job = start_job(Start(rank, 3, (("127.0.0.1", place.port),), False), Options(Terms(1, 20), trust, 60))

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecast.transport import cma as reading
-from treecast.transport.base import SMALL, FrameError, Key, Kind
-from treecast.transport.cma import Mark, Memory
+from treecast.transport.base import SMALL, FrameError, FrameKind, Key
+from treecast.transport.cma import Mark, PeerMemory
 from treecast.transport.sockets import Sockets
 from treecast.transport.wire import AHEAD, FRAME, HEAD
 
@@ -37,7 +37,7 @@ def ends(cma):
     one, other = join()
     pair, heard = (Sockets(0, 2, {1: one}, cma=cma), Sockets(1, 2, {0: other}, cma=cma)), []
     for transport in pair:
-        transport.on(Kind.STATE, lambda source, key, body: heard.append((key, body)))
+        transport.on(FrameKind.STATE, lambda source, key, body: heard.append((key, body)))
         transport.watch(lambda *said: heard.append(said))
     yield *pair, heard
     for transport in pair:
@@ -58,7 +58,7 @@ def move(one, other, until):
 def test_a_message_of_any_length_comes_to_its_place(ends, length, asked_first):
     one, other, _ = ends
     sent = np.random.default_rng(length).integers(0, 256, length, np.uint8)
-    place, key = np.zeros(length, np.uint8), Key(Kind.DATA, 7, 1, 2)
+    place, key = np.zeros(length, np.uint8), Key(FrameKind.DATA, 7, 1, 2)
     if asked_first:
         received, ticket = other.receive(0, key, place.data), one.send(1, key, sent.data)
     else:
@@ -73,26 +73,26 @@ def test_a_message_of_any_length_comes_to_its_place(ends, length, asked_first):
 @pytest.mark.parametrize("lengths", [(10, 20), (10, 2 * FRAME), (2 * FRAME, 10), (FRAME, 2 * FRAME)])
 def test_a_message_of_another_length_is_told_and_drops_nothing_else(ends, lengths):
     one, other, heard = ends
-    key, place = Key(Kind.DATA, 1), np.zeros(lengths[1], np.uint8)
+    key, place = Key(FrameKind.DATA, 1), np.zeros(lengths[1], np.uint8)
     ticket = one.send(1, key, np.ones(lengths[0], np.uint8).data)
     received = other.receive(0, key, place.data)
     move(one, other, lambda: received.over and ticket.over)
     assert received.length == lengths[0]
     assert not place.any()
-    one.send(1, Key(Kind.STATE, 3), b"then")
+    one.send(1, Key(FrameKind.STATE, 3), b"then")
     move(one, other, lambda: bool(heard))
-    assert heard == [(Key(Kind.STATE, 3), b"then")]
+    assert heard == [(Key(FrameKind.STATE, 3), b"then")]
 
 
 @pytest.mark.parametrize("cma", [False])
 def test_control_overtakes_data(ends):
     one, other, heard = ends
-    place, key = np.zeros(64 * FRAME, np.uint8), Key(Kind.DATA, 1)
+    place, key = np.zeros(64 * FRAME, np.uint8), Key(FrameKind.DATA, 1)
     received = other.receive(0, key, place.data)
     one.send(1, key, np.ones(64 * FRAME, np.uint8).data)
     for _ in range(20):
         one.progress(0.001)
-    one.send(1, Key(Kind.STATE, 2), b"at once")
+    one.send(1, Key(FrameKind.STATE, 2), b"at once")
     move(one, other, lambda: bool(heard))
     assert not received.over
     move(one, other, lambda: received.over)
@@ -102,7 +102,7 @@ def test_control_overtakes_data(ends):
 @pytest.mark.parametrize("cma", [False])
 def test_nothing_touches_memory_after_a_rank_is_shut(ends):
     one, other, heard = ends
-    place, key = np.zeros(8 * FRAME, np.uint8), Key(Kind.DATA, 1)
+    place, key = np.zeros(8 * FRAME, np.uint8), Key(FrameKind.DATA, 1)
     received = other.receive(0, key, place.data)
     ticket = one.send(1, key, np.ones(8 * FRAME, np.uint8).data)
     move(one, other, lambda: place.any())
@@ -117,7 +117,7 @@ def test_nothing_touches_memory_after_a_rank_is_shut(ends):
 @pytest.mark.parametrize("cma", [True])
 def test_what_is_read_from_memory_counts_only_while_its_owner_offers_it(ends):
     one, other, _ = ends
-    key, sent, place = Key(Kind.DATA, 1), np.ones(2 * FRAME, np.uint8), np.zeros(2 * FRAME, np.uint8)
+    key, sent, place = Key(FrameKind.DATA, 1), np.ones(2 * FRAME, np.uint8), np.zeros(2 * FRAME, np.uint8)
     move(one, other, lambda: one._wires[1]._memory is not None and other._wires[0]._memory is not None)
     ticket = one.send(1, key, sent.data)
     move(one, other, lambda: other.waits(0, key) == len(sent))
@@ -133,7 +133,7 @@ def test_what_is_read_from_memory_counts_only_while_its_owner_offers_it(ends):
 @pytest.mark.parametrize("cma", [True])
 def test_a_message_goes_by_the_wire_where_memory_cannot_be_read_any_more(ends):
     one, other, _ = ends
-    key, sent, place = Key(Kind.DATA, 1), np.ones(2 * FRAME, np.uint8), np.zeros(2 * FRAME, np.uint8)
+    key, sent, place = Key(FrameKind.DATA, 1), np.ones(2 * FRAME, np.uint8), np.zeros(2 * FRAME, np.uint8)
     move(one, other, lambda: one._wires[1]._memory is not None and other._wires[0]._memory is not None)
     other._wires[0]._memory._pid = 1 << 30
     received, ticket = other.receive(0, key, place.data), one.send(1, key, sent.data)
@@ -158,14 +158,14 @@ def test_a_process_lets_others_read_it_once_and_only_when_it_tells_them_where(mo
 
 def test_a_process_that_is_another_is_not_read():
     mark = Mark()
-    assert Memory(mark.told()).is_reached
+    assert PeerMemory(mark.told()).is_reached
     mark._memory[:8] = bytes(8)
-    assert not Memory(mark.told()).is_reached
+    assert not PeerMemory(mark.told()).is_reached
 
 
 def test_the_end_of_a_connection_is_a_proof_after_what_came_before(ends):
     one, other, heard = ends
-    key = Key(Kind.DATA, 1)
+    key = Key(FrameKind.DATA, 1)
     one.send(1, key, b"the last")
     one.close()
     move(other, other, lambda: bool(heard))
@@ -184,14 +184,14 @@ def frame(kind, body=b"", length=None, **of):
 
 HOSTILE = {
     "a kind that is none": frame(99),
-    "control that is too long": frame(Kind.STATE, length=SMALL + 1),
-    "data that was not asked for": frame(Kind.DATA, length=SMALL + 1),
-    "four gigabytes": frame(Kind.DATA, length=(1 << 32) - 1),
-    "an offer without a length": frame(Kind.OFFER, b"12"),
-    "a process that is none": frame(Kind.NEAR, b"12"),
-    "the same twice": frame(Kind.DATA, b"x") * 2,
-    "more than is buffered": b"".join(frame(Kind.DATA, bytes(SMALL), call=k) for k in range(AHEAD // SMALL + 1)),
-    "a frame that a handler refuses": frame(Kind.STATE, b"no state"),
+    "control that is too long": frame(FrameKind.STATE, length=SMALL + 1),
+    "data that was not asked for": frame(FrameKind.DATA, length=SMALL + 1),
+    "four gigabytes": frame(FrameKind.DATA, length=(1 << 32) - 1),
+    "an offer without a length": frame(FrameKind.OFFER, b"12"),
+    "a process that is none": frame(FrameKind.NEAR, b"12"),
+    "the same twice": frame(FrameKind.DATA, b"x") * 2,
+    "more than is buffered": b"".join(frame(FrameKind.DATA, bytes(SMALL), call=k) for k in range(AHEAD // SMALL + 1)),
+    "a frame that a handler refuses": frame(FrameKind.STATE, b"no state"),
 }
 
 
@@ -204,7 +204,7 @@ def test_what_no_rank_sends_ends_its_connection_and_counts_as_silence(name):
     def refuse(source, key, body):
         raise FrameError("no state")
 
-    transport.on(Kind.STATE, refuse)
+    transport.on(FrameKind.STATE, refuse)
     one.setblocking(False)
     left = memoryview(HOSTILE[name])
     for _ in range(10_000):
@@ -224,8 +224,8 @@ def test_any_bytes_end_in_frames_or_in_silence(bodies, noise):
     heard, transport = [], Sockets(1, 2, {0: other})
     transport.watch(lambda *said: heard.append(said))
     frames = []
-    transport.on(Kind.STATE, lambda source, key, body: frames.append(body))
-    one.sendall(b"".join(frame(Kind.STATE, body) for body in bodies) + noise)
+    transport.on(FrameKind.STATE, lambda source, key, body: frames.append(body))
+    one.sendall(b"".join(frame(FrameKind.STATE, body) for body in bodies) + noise)
     one.close()
     for _ in range(1000):
         if heard:
@@ -258,6 +258,6 @@ def test_the_end_waits_for_the_side_thread(monkeypatch):
 
 def test_tickets_of_a_rank_that_nobody_knows_are_lost():
     transport = Sockets(0, 2, {})
-    assert transport.send(1, Key(Kind.DATA), b"x").lost
-    assert transport.receive(1, Key(Kind.DATA), memoryview(bytearray(1))).lost
+    assert transport.send(1, Key(FrameKind.DATA), b"x").lost
+    assert transport.receive(1, Key(FrameKind.DATA), memoryview(bytearray(1))).lost
     transport.close()

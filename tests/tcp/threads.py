@@ -12,7 +12,7 @@ from tests.tcp.trials import join
 from treecast.groups.terms import Terms
 from treecast.networks import network
 from treecast.tcp.comm import Comm
-from treecast.tcp.job import Job
+from treecast.tcp.job import JoinedJob
 from treecast.tcp.meeting import Arrivals
 from treecast.transport.base import Ticket
 from treecast.transport.links import Links
@@ -89,7 +89,7 @@ def run_ranks(size, program, spec=None, **terms):
         links = None if where is None else Links(transport)
         if links is not None:
             transport = Sockets(rank, size, links.streams, terms.deadline, selector=links)
-        process = Job(transport, Arrivals(), None, terms, links and (links, where))
+        process = JoinedJob(transport, Arrivals(), None, terms, links and (links, where))
         transport.start()
         comm = Comm(process, process.add_group(range(size), 0))
         try:

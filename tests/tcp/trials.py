@@ -20,7 +20,7 @@ import numpy as np
 from treecast.errors import DeliveryError, Evicted
 from treecast.groups.terms import Terms
 from treecast.tcp.comm import Comm
-from treecast.tcp.job import Job
+from treecast.tcp.job import JoinedJob
 from treecast.tcp.meeting import Arrivals
 from treecast.transport.sockets import Sockets
 
@@ -132,7 +132,7 @@ def be_rank(rank, socks, calls, survive, deadline, fault, said):
     if fault is not None:
         harm(transport, fault)
     terms = Terms(survive, deadline, None if QUICK else _NEVER, on_failed="ignore")
-    process = Job(transport, Arrivals(), None, terms)
+    process = JoinedJob(transport, Arrivals(), None, terms)
     comm = Comm(process, process.add_group(range(len(socks) + 1), 0))
     transport.start()
     for number, (name, root, count) in enumerate(calls):
@@ -250,18 +250,18 @@ def frames_of(size, calls, rank):
         count[0] += 1
         return send(self, *arguments)
 
-    finish = Job.finish
+    finish = JoinedJob.finish
 
     def told(self):
         if self.transport.rank == rank:
             os.write(writes, str(count[0]).encode())
         finish(self)
 
-    Sockets.send, Job.finish = counted, told
+    Sockets.send, JoinedJob.finish = counted, told
     try:
         run(size, calls)
     finally:
-        Sockets.send, Job.finish = send, finish
+        Sockets.send, JoinedJob.finish = send, finish
         os.close(writes)
     with os.fdopen(reads) as found:
         return int(found.read())

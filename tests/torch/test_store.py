@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import torch.distributed as dist  # noqa: E402
 
-from treecast.tcp.meeting import Place  # noqa: E402
+from treecast.tcp.meeting import MeetingPlace  # noqa: E402
 from treecast.tcp.proof import Trust, Who  # noqa: E402
 from treecast.torch.store import PlaceStore, SharedStore  # noqa: E402
 
@@ -19,7 +19,7 @@ VALUES = ["", "1", "2", "some words"]
 @pytest.mark.parametrize("seed", range(5))
 def test_the_store_answers_as_torchs_own(seed):
     deal, trust = random.Random(seed), Trust(b"secret")
-    place, theirs = Place(1, trust, ("127.0.0.1", 0)), dist.HashStore()
+    place, theirs = MeetingPlace(1, trust, ("127.0.0.1", 0)), dist.HashStore()
     inner = PlaceStore([("127.0.0.1", place.port)], Who(0, bytes(16)), trust)
     try:
         own = SharedStore(inner, "1")

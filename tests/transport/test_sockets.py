@@ -3,7 +3,7 @@
 import os
 
 from tests.transport.test_laws import two_ends
-from treecast.transport.base import Key, Kind
+from treecast.transport.base import FrameKind, Key
 
 
 def test_an_error_of_a_handler_is_one_traceback_on_standard_error(capfd):
@@ -12,8 +12,8 @@ def test_an_error_of_a_handler_is_one_traceback_on_standard_error(capfd):
         def fail(source, key, body):
             raise KeyError("of its own")
 
-        other.on(Kind.STATE, fail)
-        one.send(1, Key(Kind.STATE), b"")
+        other.on(FrameKind.STATE, fail)
+        one.send(1, Key(FrameKind.STATE), b"")
         raised = []
         while not raised:
             try:

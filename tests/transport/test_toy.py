@@ -12,10 +12,18 @@ from treecast.groups.group import Group
 from treecast.groups.terms import Terms
 from treecast.groups.unlike import called
 from treecast.testing import transports
-from treecast.transport.base import Kind, carry_out
+from treecast.transport.base import FrameKind, carry_out
 
 SIZE, CALLS = 4, 3
-FRAMES = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE)
+FRAMES = (
+    FrameKind.STATE,
+    FrameKind.DECIDED,
+    FrameKind.FETCH,
+    FrameKind.ENDED,
+    FrameKind.FENCE,
+    FrameKind.LEFT,
+    FrameKind.BYE,
+)
 
 
 @contextlib.contextmanager

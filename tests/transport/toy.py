@@ -5,7 +5,7 @@ from threading import Condition
 from time import monotonic
 
 from treecast.errors import PlanError
-from treecast.transport.base import DIRECT, SMALL, FrameError, Kind, Ticket, Transport
+from treecast.transport.base import DIRECT, SMALL, FrameError, FrameKind, Ticket, Transport
 
 
 class Inbox(Transport):
@@ -24,7 +24,7 @@ class Inbox(Transport):
 
     def send(self, to, key, piece, lent=False):
         ticket = Ticket()
-        if key.kind != Kind.DATA:
+        if key.kind != FrameKind.DATA:
             self._put(to, "frame", key, bytes(piece))
             ticket.end(len(piece))
         elif to in self.lost:
@@ -108,7 +108,7 @@ class Inbox(Transport):
         self.moving.notify_all()
 
     def _take_frame(self, source, key, body):
-        if key.kind != Kind.ALIVE:
+        if key.kind != FrameKind.ALIVE:
             self._hear(source, key, body)
 
     def _take_data(self, source, key, body):

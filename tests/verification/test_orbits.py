@@ -8,7 +8,7 @@ import pytest
 import treecast
 from treecast.errors import ScheduleError
 from treecast.networks import network
-from treecast.networks.symmetry import Turn, Turns
+from treecast.networks.symmetry import AbelianSymmetry, Automorphism
 from treecast.schedule import Rows
 
 MACHINES = ["all-port", "all-port,half", "all-port,combining", "one-port", "one-port,half", "one-port,partner"]
@@ -51,7 +51,7 @@ def test_a_symmetry_that_is_none_is_refused(image, order, why):
     where = network("fat-tree:4")
     schedule = treecast.plan("alltoall", where, builder="orbits")
     other = type(where)(4)
-    vars(other)["symmetry"] = Turns(other, [Turn("wrong", order, np.array(image))])
+    vars(other)["symmetry"] = AbelianSymmetry(other, [Automorphism("wrong", order, np.array(image))])
     wrong = replace(schedule, network=other, rows=schedule.rows.take(slice(0, 3)), claims=None)
     with pytest.raises(ScheduleError, match=why):
         treecast.verify(wrong)

@@ -14,7 +14,7 @@ from treecast.advice.failing import Failures, cables
 from treecast.description import Described, Description, Table, count_of, describe
 from treecast.errors import PlanError, checks_keywords
 from treecast.networks.graph import Graph
-from treecast.networks.reading.links import Links
+from treecast.networks.reading.links import LinkList
 from treecast.progress import report
 from treecast.schedule.sizes import spell_total
 from treecast.units import parse_rate, spell_seconds
@@ -177,7 +177,7 @@ def _fabrics(hosts: int, ports: int, cards: Sequence[int], uplinks: Sequence[int
 
 def _wired(fabric: Purchase, hosts: int) -> Graph:
     """Return the network of a fabric; its hosts are spread evenly over the leaves."""
-    links = Links()
+    links = LinkList()
     for host in range(hosts):
         links.add(f"host{host}")
     for rail, leaf in product(range(fabric.cards), range(fabric.leaves)):

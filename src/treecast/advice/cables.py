@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from treecast.advice.networks import Asked, Option
+from treecast.advice.networks import Design, Requirements
 from treecast.advice.saturated import saturated
 from treecast.description import Description, Table, count_of, describe
 from treecast.errors import NetworkError, PlanError
@@ -24,11 +24,11 @@ _SAME = 1 + 1e-9
 
 
 @dataclass(frozen=True)
-class Wiring:
+class Cabling:
     """A graph without switches, the plan on it, and how many dead nodes, or dead cables, leave the others joined."""
 
     where: Network
-    option: Option
+    option: Design
     dead_nodes: int
     dead_cables: int
 
@@ -53,7 +53,7 @@ class Switchless:
     kind: str
     amount: Amount
     ports: int
-    wirings: tuple[Wiring, ...]
+    wirings: tuple[Cabling, ...]
     looked_at: int
     every: str
     sooner: float
@@ -79,7 +79,7 @@ def switchless(kind: str, nodes: int, ports: int, amount: Amount, costs: Costs, 
     if not 2 <= nodes <= 64 or not 1 <= ports <= 16:
         raise PlanError(f"{nodes} nodes of {ports} ports will not do: write 2 to 64 nodes of 1 to 16 ports")
     graphs, every = _graphs(nodes, ports)
-    asked = Asked(kind, "all-port", survive, amount, costs, ports, "link")
+    asked = Requirements(kind, "all-port", survive, amount, costs, ports, "link")
     bounded = list[tuple[float, int, Network]]()
     why = ""
     for place, where in enumerate(graphs):
@@ -91,14 +91,14 @@ def switchless(kind: str, nodes: int, ports: int, amount: Amount, costs: Costs, 
             continue
         bounded.append((bound.seconds if bound else 0.0, place, where))
     bounded.sort(key=lambda each: each[:2])
-    found, least = list[Wiring](), float("inf")
+    found, least = list[Cabling](), float("inf")
     for bound, place, where in bounded:
         if found and (least <= bound * _SAME or len(found) >= _PLANNED):
             break
         report(len(found), _PLANNED, "plans")
         option = asked.option(f"graph {place + 1}", where)
         if option is not None:
-            found.append(Wiring(where, option, *_survives(where)))
+            found.append(Cabling(where, option, *_survives(where)))
             least = min(least, option.seconds)
     if not found:
         raise PlanError(

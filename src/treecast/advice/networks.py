@@ -30,7 +30,7 @@ RatePer = Literal["link", "node"]
 
 
 @dataclass(frozen=True)
-class Option:
+class Design:
     """One way to do a collective: a network, with its ranks, cards of a node (1 under one-port) and links; a model, and a
     builder.
 
@@ -52,7 +52,7 @@ class Option:
     bound: TimeBound | None
     front: bool = False
 
-    def beats(self, other: "Option") -> bool:
+    def beats(self, other: "Design") -> bool:
         """Return whether it is nowhere worse than the other, and somewhere better."""
         mine, others = ((each.degree, each.seconds, -each.survives) for each in (self, other))
         return mine != others and all(a <= b for a, b in zip(mine, others, strict=True))
@@ -65,7 +65,7 @@ class Advice:
     kind: str
     amount: Amount
     rate_per: RatePer
-    options: tuple[Option, ...]
+    options: tuple[Design, ...]
     left_out: tuple[tuple[str, str], ...] = ()
 
 
@@ -93,7 +93,7 @@ def advise(
     """
     if find_kind(kind).lengths:
         raise PlanError(f"{kind} has blocks of different lengths: plan it on each network, as advise has none for it")
-    options, left_out = list[Option](), list[tuple[str, str]]()
+    options, left_out = list[Design](), list[tuple[str, str]]()
     members = [spelling for count in ranks for family in families().values() for spelling in family.with_ranks(count)]
     for place, spelling in enumerate(members):
         report(place, len(members), spelling)
@@ -105,7 +105,7 @@ def advise(
         # one card goes to a switch, which joins every pair
         machines = ("all-port", "one-port") if where.every_pair_joined else ("all-port",)
         for machine, more in product(machines, range(_MORE + 1)):
-            asked = Asked(kind, machine, survive + more, amount, costs, most_degree, rate_per)
+            asked = Requirements(kind, machine, survive + more, amount, costs, most_degree, rate_per)
             try:
                 option = asked.option(spelling, where)
             except (NetworkError, PlanError) as error:
@@ -125,7 +125,7 @@ def advise(
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requirements:
     """A collective that is asked for: its model, the faults to survive, its bytes, its costs, and the greatest degree."""
 
     kind: str
@@ -136,7 +136,7 @@ class Asked:
     most_degree: int | None
     rate_per: RatePer
 
-    def option(self, spelling: str, where: Network) -> Option | None:
+    def option(self, spelling: str, where: Network) -> Design | None:
         """Return the plan of the collective on one network; None where a node has more links than are asked for."""
         ports, degree = self.ports(where)
         if self.most_degree is not None and degree > self.most_degree:
@@ -146,7 +146,7 @@ class Asked:
             chosen = search.best_of_all(serious(entries, search.one))
         sizes = search.sizes(chosen.messages)
         steps = round(chosen.seconds / search.costs.default.step_time(sizes.chunk))
-        return Option(
+        return Design(
             network=spelling,
             ranks=where.rank_count,
             degree=degree,

@@ -59,7 +59,7 @@ class Sums(NamedTuple):
         add([before, entries, self.datatype], [part, entries, self.datatype])
 
 
-class Task(NamedTuple):
+class SumTask(NamedTuple):
     """Which sum it is: of whom, for whom. ``prefix``: rank r wants the sum of the ranks up to it, and without it if ``less``."""
 
     shape: Shape
@@ -81,11 +81,11 @@ class Task(NamedTuple):
         return place if place >= 0 else None
 
 
-_FOR_ALL, _BLOCKS = Task(Shape("allreduce")), Task(Shape("reduce_scatter"))
-UP_TO, BEFORE = Task(Shape("scan"), prefix=True), Task(Shape("exscan"), prefix=True, less=True)
+_FOR_ALL, _BLOCKS = SumTask(Shape("allreduce")), SumTask(Shape("reduce_scatter"))
+UP_TO, BEFORE = SumTask(Shape("scan"), prefix=True), SumTask(Shape("exscan"), prefix=True, less=True)
 
 
-def of_sum(task: Task | None = None) -> Callable[..., Little]:
+def of_sum(task: SumTask | None = None) -> Callable[..., Little]:
     """Each gives its contribution, and adds up what it wants the sum of; a sum for one rank names it before how it adds."""
 
     def of(me: int, size: int, mine: Piece | None, out: Piece | None, *rest: Any) -> Little:
@@ -125,8 +125,8 @@ def allreduce(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missin
     return (yield from _sum(group, (mine, out), how, _FOR_ALL))
 
 
-def _for_one(root: int) -> Task:
-    return Task(Shape("reduce", target=root))
+def _for_one(root: int) -> SumTask:
+    return SumTask(Shape("reduce", target=root))
 
 
 @little(of_sum())
@@ -175,11 +175,11 @@ def reduce_scatter(group: Group, mine: Piece, out: Piece, counts: Sequence[int],
 @little(of_barrier)
 def barrier(group: Group) -> Missing:
     """Return when all ranks that live have called this: (), as nobody's data is missing. It is the sum of nothing."""
-    yield from _sum(group, (None, group.memory.take(1)), Sums(None, None, 0), Task(Shape("barrier")))
+    yield from _sum(group, (None, group.memory.take(1)), Sums(None, None, 0), SumTask(Shape("barrier")))
     return ()
 
 
-def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task: Task) -> Missing:
+def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task: SumTask) -> Missing:
     (mine, out), target = ends, task.shape.target
     if target is not None and target not in group.agreement.members:
         return (target,)
@@ -194,7 +194,7 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task:
     return (yield from _sum_in_blocks(group, given, out, how, task))
 
 
-def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Missing:
+def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, task: SumTask) -> Missing:
     target = task.shape.target
     shape = task.shape._replace(redo=True, spread=not task.prefix)
     while True:
@@ -210,7 +210,7 @@ def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, tas
 
 
 def _try_blocks(
-    group: Group, ends: tuple[Piece, Piece | None], how: Sums, task: Task, living: Sequence[int]
+    group: Group, ends: tuple[Piece, Piece | None], how: Sums, task: SumTask, living: Sequence[int]
 ) -> Steps[None]:
     """Sum block b at the b-th of the living ranks, and bring it to who wants it."""
     me, (given, out), width = group.rank, ends, width_of(ends[0], how)

@@ -305,11 +305,11 @@ def _of_mesh(text: str, mesh: RankMesh, times: int) -> Iterator[GroupCall]:
 
 def _of_records(folder: Path) -> tuple[list[GroupCall], dict[str, set[int]]]:
     """Return the calls of a job that ran, and who is in its groups: the records of all ranks from their first calls on."""
-    from treecast.records.job import Job, spell_ranks
+    from treecast.records.job import JobRecord, spell_ranks
     from treecast.records.reading import read
 
     found = read([folder])
-    job = Job(found.dumps, found.tables)
+    job = JobRecord(found.dumps, found.tables)
     lacking = [rank for rank in range(job.size) if rank not in job.dumps or job.of(rank)["record"][:1].any()]
     if lacking or (job.meets < 0).any():
         many = len(lacking) > 1

@@ -6,7 +6,7 @@ from typing import Any, cast
 from treecast.algorithms import personal, spread, sums
 from treecast.algorithms.little import copy_here
 from treecast.calls.reader import Place
-from treecast.calls.table import Algorithm, Asked, Given, Rank, check_root, row
+from treecast.calls.table import Algorithm, BufferCall, Caller, Given, check_root, row
 from treecast.errors import PlanError
 from treecast.groups.words import Words
 
@@ -14,14 +14,14 @@ _SOME, _MUCH = 4 << 20, 16 << 20  # bytes from which a call goes straight
 
 
 @row("Barrier", sums.barrier)
-def barrier(ours: Rank) -> Asked:
+def barrier(ours: Caller) -> BufferCall:
     """Wait for all."""
 
-    return Asked(lambda: Given((), 0))
+    return BufferCall(lambda: Given((), 0))
 
 
 @row("Bcast", spread.broadcast, (0,), own_from=_SOME)
-def bcast(ours: Rank, buf: Any, root: int = 0) -> Asked:
+def bcast(ours: Caller, buf: Any, root: int = 0) -> BufferCall:
     """Bring the root's data to all."""
     root = check_root(ours, root)
 
@@ -32,7 +32,7 @@ def bcast(ours: Rank, buf: Any, root: int = 0) -> Asked:
             (data,), finish = ours.reader.receive(buf)
         return Given((data, root), len(data), finish, Words("", len(data), ours.reader.type_of(buf), root=root))
 
-    return Asked(read)
+    return BufferCall(read)
 
 
 def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any) -> None:
@@ -43,7 +43,7 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
     splits, joins = algorithm in (personal.alltoall, personal.scatter), algorithm is not personal.scatter
     equal = () if algorithm is spread.allgather else (blocks == "blocks",)
 
-    def ask(ours: Rank, sendbuf: Any, recvbuf: Any, *root: int) -> Asked:
+    def ask(ours: Caller, sendbuf: Any, recvbuf: Any, *root: int) -> BufferCall:
         reader, has_all = ours.reader, root in ((), (ours.rank,))
 
         def read() -> Given:
@@ -69,12 +69,12 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
             words = Words("", counts, datatype, root=root[0] if root else None, splits=lengths)
             return Given((out, place, *root, *equal), sum(sizes), got.finish, words)
 
-        return Asked(read, target=root[0] if root and joins else None)
+        return BufferCall(read, target=root[0] if root and joins else None)
 
-    def to_all(ours: Rank, sendbuf: Any, recvbuf: Any) -> Asked:
+    def to_all(ours: Caller, sendbuf: Any, recvbuf: Any) -> BufferCall:
         return ask(ours, sendbuf, recvbuf)
 
-    def rooted(ours: Rank, sendbuf: Any, recvbuf: Any, root: int = 0) -> Asked:
+    def rooted(ours: Caller, sendbuf: Any, recvbuf: Any, root: int = 0) -> BufferCall:
         return ask(ours, sendbuf, recvbuf, check_root(ours, root))
 
     make = rooted if algorithm in (personal.scatter, personal.gather) else to_all
@@ -82,7 +82,7 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
     row(name, algorithm, blocks=blocks, **more)(make)
 
 
-def _copies(ours: Rank, pieces: Sequence[Any]) -> list[Any]:
+def _copies(ours: Caller, pieces: Sequence[Any]) -> list[Any]:
     copies = [ours.mpi.buffer.allocate(len(piece)) for piece in pieces]
     for copy, piece in zip(copies, pieces, strict=True):
         copy_here(copy, piece)

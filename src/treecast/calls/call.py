@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
-from treecast.calls.table import Algorithm, Failed, Given, Job, Plans, Rank
+from treecast.calls.table import Algorithm, Caller, Failed, Given, Plans, RankCall
 from treecast.errors import DeliveryError, UnlikeCallsError
 from treecast.groups.group import Group
 from treecast.groups.unlike import called
@@ -46,7 +46,7 @@ class Call:
     ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
 
-    def __init__(self, ours: Rank, group: Group, run: Callable[[Any], Any], *, plans: Plans = None) -> None:
+    def __init__(self, ours: Caller, group: Group, run: Callable[[Any], Any], *, plans: Plans = None) -> None:
         self.ours, self.group, self.is_planned, self.words = ours, group, False, NO_WORDS
         self.bits = ""
         self._run, self._plans, self.parts = run, plans or {}, 0
@@ -74,7 +74,7 @@ class Call:
         self.group.unlike.find(self.group.made.call)
         self.run(self.group.agreement.until(lambda: False))
 
-    def carry_out(self, job: Job) -> tuple[Any, Failed]:
+    def carry_out(self, job: RankCall) -> tuple[Any, Failed]:
         """Carry a call out, as ``_carry_out``; its error stands in the record, too."""
         try:
             return self._carry_out(job)
@@ -85,7 +85,7 @@ class Call:
             events.tell("failed", f"{made.words.name}, call {made.call}: {made.error}", made.group, made.call)
             raise
 
-    def _carry_out(self, job: Job) -> tuple[Any, Failed]:
+    def _carry_out(self, job: RankCall) -> tuple[Any, Failed]:
         """Read arguments and carry a call out; raise their error when the others have left the call, too.
 
         Raises UnlikeCallsError when the others make another call, or have made another one before.

@@ -30,7 +30,7 @@ _INPUTS, _OUTPUTS = {"scatter", "all_to_all"}, {"gather", "all_gather", "all_to_
 """Calls whose input, or output, has a block for each rank."""
 
 
-class Part(NamedTuple):
+class CommGroups(NamedTuple):
     """The groups of a communicator, whose ranks are ``ranks`` of the job. ``prefix``: what tells its groups from others."""
 
     waiting: Waiting
@@ -57,7 +57,7 @@ class Part(NamedTuple):
         return {n: {"name": n, "desc": self.title(group), "ranks": str(self.members(group))} for n, group in found}
 
 
-def entry_of(made: Made, part: Part, number: int) -> dict[str, Any]:
+def entry_of(made: Made, part: CommGroups, number: int) -> dict[str, Any]:
     """Return a call as an entry of a flight record."""
     group = part.waiting.groups[made.group]
     words, plain = made.words, made.words.name.lower()
@@ -100,7 +100,7 @@ def entry_of(made: Made, part: Part, number: int) -> dict[str, Any]:
     }
 
 
-def flight_record(*parts: Part) -> dict[str, Any]:
+def flight_record(*parts: CommGroups) -> dict[str, Any]:
     """Return the record of the last calls: entries, the ranks of each group, and how far each has come."""
     made, now = dict[tuple[int, int, int], Made](), time_ns() - perf_counter_ns()
     for k, (waiting, *_) in enumerate(parts):
@@ -130,7 +130,7 @@ def _status_of(group: Group) -> dict[str, int]:
     return {**begun, "last_completed_collective": last - group.unlike.is_inside}
 
 
-def dump(rank: int, folder: str, *parts: Part) -> Path:
+def dump(rank: int, folder: str, *parts: CommGroups) -> Path:
     """Write the record of a rank into a folder, as ``treecast_rank_RANK``; return the file. Raises FormatError."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     file = Path(folder, f"treecast_rank_{rank}")

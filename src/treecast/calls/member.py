@@ -12,8 +12,8 @@ from treecast.algorithms.sums import Sums, allreduce
 from treecast.calls import objects
 from treecast.calls.call import Call, Last
 from treecast.calls.deaths import Deaths
-from treecast.calls.dump import Part, dump, flight_record
-from treecast.calls.table import ROWS, Failed, Given, Job, Plans, Rank, Row, job_of
+from treecast.calls.dump import CommGroups, dump, flight_record
+from treecast.calls.table import ROWS, Caller, Failed, Given, MethodRow, Plans, RankCall, job_of
 from treecast.calls.worker import Worker, done
 from treecast.groups.group import Group
 from treecast.groups.terms import Terms
@@ -66,12 +66,12 @@ class Member:
         return dump(self._group.transport.rank, folder, self._part)
 
     @property
-    def _part(self) -> Part:
+    def _part(self) -> CommGroups:
         """What this process keeps of its calls, by the ranks of its transport."""
-        return Part(self._group.waiting, range(self._group.transport.size))
+        return CommGroups(self._group.waiting, range(self._group.transport.size))
 
     @property
-    def _here(self) -> tuple[Rank, Worker, Deaths]:
+    def _here(self) -> tuple[Caller, Worker, Deaths]:
         """This rank as a reader of arguments, who makes calls beside the program, and the deaths that it was told of."""
         raise NotImplementedError
 
@@ -80,11 +80,11 @@ class Member:
         """The group that makes the calls."""
         raise NotImplementedError
 
-    def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
+    def _plans_of(self, row: MethodRow | None) -> tuple[Plans, str, str]:
         """Return the plans of a call, the way that it goes, and the network."""
         raise NotImplementedError
 
-    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, Call]:
+    def _carry_out(self, number: int, job: RankCall, plans: Plans = None) -> tuple[Any, Failed, Call]:
         """Carry a job out; return its result, the failed ranks whose data is missing, and the call."""
         raise NotImplementedError
 
@@ -93,7 +93,7 @@ class Member:
         raise NotImplementedError
 
     def do(
-        self, name: str, job: Job, number: int | None = None, row: Row | None = None, title: str = ""
+        self, name: str, job: RankCall, number: int | None = None, row: MethodRow | None = None, title: str = ""
     ) -> tuple[Any, Failed]:
         """Carry out a call, and keep and tell its outcome; return its result and the failed ranks whose data is missing.
 
@@ -145,9 +145,9 @@ class Member:
         def carry(call: Call, given: Given) -> tuple[None, Failed]:
             return None, call(allreduce, *given.parts)
 
-        return self.do("Allreduce", Job(lambda: given, carry, words=Words("Allreduce")), row=ROWS["Allreduce"])[1]
+        return self.do("Allreduce", RankCall(lambda: given, carry, words=Words("Allreduce")), row=ROWS["Allreduce"])[1]
 
-    def _job_of(self, *given: Any) -> Job:
+    def _job_of(self, *given: Any) -> RankCall:
         """Return the job of a plan on buffers."""
         raise NotImplementedError
 
@@ -159,17 +159,17 @@ class Member:
         self._here[2].tell((title, "", number), (failed, None), self._group, told)
         return list(found)
 
-    def _go(self, name: str, row: Row | Callable[..., Job], number: int, *given: Any, **named: Any) -> Any:
+    def _go(self, name: str, row: MethodRow | Callable[..., RankCall], number: int, *given: Any, **named: Any) -> Any:
         """Make a call, once those before it are over; return its result. ``row``: or the maker of its job."""
         self._here[1].wait()
-        job = job_of(row.make if isinstance(row, Row) else row, self._here[0], given, named)
-        return self.do(name, job, number, row if isinstance(row, Row) else None)[0]
+        job = job_of(row.make if isinstance(row, MethodRow) else row, self._here[0], given, named)
+        return self.do(name, job, number, row if isinstance(row, MethodRow) else None)[0]
 
-    def _begin(self, row: Row, /, *arguments: Any, **named: Any) -> Any:
+    def _begin(self, row: MethodRow, /, *arguments: Any, **named: Any) -> Any:
         """Begin a nonblocking call; return its request. The arguments are read at once."""
         return self._begin_job(row, job_of(row.make, self._here[0], arguments, named))
 
-    def _begin_job(self, row: Row, job: Job) -> Any:
+    def _begin_job(self, row: MethodRow, job: RankCall) -> Any:
         number, given = self._take_number(), done(job.read)
         read_now = job._replace(read=given.result)
         request = self._begin_work(lambda: self.do(f"I{row.name.lower()}", read_now, number, row))

@@ -14,7 +14,7 @@ from treecast.calls.deaths import end_of
 from treecast.errors import DeliveryError, PlanError, UnlikeCallsError
 from treecast.groups.group import Group
 from treecast.groups.memory import scratch
-from treecast.transport.base import DIRECT, SMALL, FrameError, Key, Kind, Piece, Ticket, Transport, Until, words_of
+from treecast.transport.base import DIRECT, SMALL, FrameError, FrameKind, Key, Piece, Ticket, Transport, Until, words_of
 
 ANY, NOBODY = -1, -2
 """The source, or the tag, of a receive that takes any; the rank with whom messages are over at once, and bring nothing."""
@@ -42,7 +42,7 @@ class Came(NamedTuple):
     ticket: Ticket
 
 
-class Transfer:
+class PeerMessage:
     """A message under way: to the rank ``peer``, or, where it ``receives``, from it. Who waits moves the bytes.
 
     ``piece``: its bytes, or their place, None for one of any length. ``name``: of the call. ``finish``: returns what that does.
@@ -50,7 +50,7 @@ class Transfer:
     received. ``came``: the message that is received.
     """
 
-    messages: "Messages"
+    messages: "Mailbox"
     came: Came | None = None
     finish: Callable[[], Any] | None = None
     is_exact = is_cancelled = waits = False
@@ -124,16 +124,16 @@ class Transfer:
         return self.piece is not None and (length > room or (self.is_exact and length < room))
 
 
-class Messages:
+class Mailbox:
     """The messages from and to this rank, in all its groups. Whoever calls a method holds the transport's lock."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._came, self._posted = defaultdict[int, list[Came]](list), defaultdict[int, list[Transfer]](list)
+        self._came, self._posted = defaultdict[int, list[Came]](list), defaultdict[int, list[PeerMessage]](list)
         self._numbers, self._waiting = Counter[tuple[int, int]](), defaultdict[int, list[Ticket]](list)
         self._ahead, self._kept, self._freed = Counter[int](), Counter[int](), Counter[int]()
         self._asked, self._silent = set[int](), set[int]()
-        transport.on(Kind.MESSAGE, self._hear)
+        transport.on(FrameKind.MESSAGE, self._hear)
 
     def why_gone(self, group: Group, peer: int) -> str:
         """Return in words why a rank, or with ``ANY`` all others, can send and take nothing any more; "" where it can."""
@@ -144,19 +144,19 @@ class Messages:
             return ""
         for seat in set(ended) - self._asked:  # where others have told of an end, messages may still be under way
             self._asked.add(seat)
-            self._transport.send(seat, Key(Kind.MESSAGE, stage=_ASK), b"")
+            self._transport.send(seat, Key(FrameKind.MESSAGE, stage=_ASK), b"")
         return (
             ", ".join(f"rank {rank} {end_of(rank, group)}" for rank in others) if self._silent.issuperset(ended) else ""
         )
 
-    def send(self, transfer: Transfer) -> None:
+    def send(self, transfer: PeerMessage) -> None:
         """Begin to send. Raises PlanError when too many others are not received yet."""
         group, piece, waits, transfer.messages = transfer.group, transfer.piece or b"", transfer.waits, self
         if transfer.ticket.over:
             return
         seat, here, length = group.seats[transfer.peer], group.ident, len(piece)
         self._numbers[seat, here] += 1
-        key = Key(Kind.MESSAGE, self._numbers[seat, here] % _NUMBERS or 1, 0, 0, DIRECT, here)
+        key = Key(FrameKind.MESSAGE, self._numbers[seat, here] % _NUMBERS or 1, 0, 0, DIRECT, here)
         if seat == self._transport.rank:
             if not waits:
                 piece = bytes(piece)
@@ -176,10 +176,10 @@ class Messages:
             self._ahead[seat] += length + _COST
             transfer.ticket.end(length, lost=seat in self._transport.lost)
         else:
-            transfer.ticket = self._transport.send(seat, key._replace(kind=Kind.DATA), piece)
+            transfer.ticket = self._transport.send(seat, key._replace(kind=FrameKind.DATA), piece)
             self._waiting[seat].append(transfer.ticket)
 
-    def receive(self, transfer: Transfer) -> None:
+    def receive(self, transfer: PeerMessage) -> None:
         """Begin to receive the first message that fits."""
         came = self.find(transfer, claims=True)
         if came is not None:
@@ -187,7 +187,7 @@ class Messages:
         elif not transfer.ticket.over:
             self._posted[transfer.group.ident].append(transfer)
 
-    def find(self, transfer: Transfer, *, claims: bool) -> Came | None:
+    def find(self, transfer: PeerMessage, *, claims: bool) -> Came | None:
         """Return the first message that has come and fits, None for none; no other finds one that this ``claims``."""
         transfer.messages, all_of_them = self, self._came[transfer.group.ident]
         found = next(filter(transfer.fits, all_of_them), None)
@@ -232,14 +232,14 @@ class Messages:
         self._posted[came.key.group] = [transfer for transfer in posted if not transfer.ticket.over]
         self._came[came.key.group].append(came)
 
-    def take(self, transfer: Transfer, came: Came) -> None:
+    def take(self, transfer: PeerMessage, came: Came) -> None:
         """Bring a message to its place; one that does not fit goes nowhere."""
         transfer.messages, transfer.came, seat, length = self, came, came.seat, came.length
         if transfer.piece is None:
             transfer.piece = scratch(length)
         place = scratch(0) if transfer.is_unlike(length) else transfer.piece[:length]
         if came.data is None:
-            transfer.ticket = self._transport.receive(seat, came.key._replace(kind=Kind.DATA), place)
+            transfer.ticket = self._transport.receive(seat, came.key._replace(kind=FrameKind.DATA), place)
             return
         place[:] = came.data[: len(place)]
         transfer.ticket.end(length)
@@ -248,4 +248,4 @@ class Messages:
             self._kept[seat] -= length + _COST
             self._freed[seat] += length + _COST
             if self._freed[seat] >= _AHEAD // 4:
-                self._transport.send(seat, Key(Kind.MESSAGE, stage=_FREED), _ROOM.pack(self._freed.pop(seat)))
+                self._transport.send(seat, Key(FrameKind.MESSAGE, stage=_FREED), _ROOM.pack(self._freed.pop(seat)))

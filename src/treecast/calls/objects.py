@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from treecast.algorithms import personal, spread, sums
 from treecast.calls.call import Call
-from treecast.calls.table import Algorithm, Failed, Job, Rank, check_root, name_of, of_objects
+from treecast.calls.table import Algorithm, Caller, Failed, RankCall, check_root, name_of, of_objects
 from treecast.groups.words import Words
 from treecast.transport.base import Piece
 
@@ -58,7 +58,7 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     return things, tuple(sorted(gone)) if places else failed
 
 
-def _job(ours: Rank, algorithm: Algorithm, thing: Any, root: int | None = None) -> Job:
+def _job(ours: Caller, algorithm: Algorithm, thing: Any, root: int | None = None) -> RankCall:
     """Return the job that brings an object, or one for each rank."""
     ends = () if root is None else (check_root(ours, root),)
     of_root, at_root = algorithm in _OF_ROOT, ends == (ours.rank,)
@@ -82,12 +82,12 @@ def _job(ours: Rank, algorithm: Algorithm, thing: Any, root: int | None = None) 
             return things[0] if things else thing if at_root else None, failed
         return things if count else None, failed
 
-    return Job(read, carry, None if of_root or not ends else ends[0], Words(root=ends[0] if ends else None))
+    return RankCall(read, carry, None if of_root or not ends else ends[0], Words(root=ends[0] if ends else None))
 
 
 def _fold(
-    ours: Rank, algorithm: Algorithm, thing: Any, op: Fold, *, root: int | None = None, upto: int | None = None
-) -> Job:
+    ours: Caller, algorithm: Algorithm, thing: Any, op: Fold, *, root: int | None = None, upto: int | None = None
+) -> RankCall:
     """Return the job that folds objects of the living: those of the ranks before ``upto``."""
     add: Callable[[Any, Any], Any] = ours.mpi.SUM if op is None else op
     job = _job(ours, algorithm, thing, root)
@@ -102,65 +102,65 @@ def _fold(
 
 
 @of_objects
-def barrier(ours: Rank) -> Job:
+def barrier(ours: Caller) -> RankCall:
     """Wait for all."""
 
     def carry(call: Call, given: Any) -> tuple[Any, Failed]:
         call(sums.barrier)
         return None, ()
 
-    return Job(lambda: None, carry, words=Words("Barrier"))  # it may meet that
+    return RankCall(lambda: None, carry, words=Words("Barrier"))  # it may meet that
 
 
 @of_objects
-def bcast(ours: Rank, obj: Any, root: int = 0) -> Job:
+def bcast(ours: Caller, obj: Any, root: int = 0) -> RankCall:
     """Bring the root's object to all."""
     return _job(ours, spread.broadcast, obj, root)
 
 
 @of_objects
-def allgather(ours: Rank, sendobj: Any) -> Job:
+def allgather(ours: Caller, sendobj: Any) -> RankCall:
     """Bring every rank's object to all."""
     return _job(ours, spread.allgather, sendobj)
 
 
 @of_objects
-def gather(ours: Rank, sendobj: Any, root: int = 0) -> Job:
+def gather(ours: Caller, sendobj: Any, root: int = 0) -> RankCall:
     """Collect every rank's object at the root."""
     return _job(ours, personal.gather, sendobj, root)
 
 
 @of_objects
-def scatter(ours: Rank, sendobj: Any, root: int = 0) -> Job:
+def scatter(ours: Caller, sendobj: Any, root: int = 0) -> RankCall:
     """Deal out the root's objects."""
     return _job(ours, personal.scatter, sendobj, root)
 
 
 @of_objects
-def alltoall(ours: Rank, sendobj: Any) -> Job:
+def alltoall(ours: Caller, sendobj: Any) -> RankCall:
     """Bring an object from every rank to every rank."""
     return _job(ours, personal.alltoall, sendobj)
 
 
 @of_objects
-def reduce(ours: Rank, sendobj: Any, op: Fold = None, root: int = 0) -> Job:
+def reduce(ours: Caller, sendobj: Any, op: Fold = None, root: int = 0) -> RankCall:
     """Fold every rank's object at the root."""
     return _fold(ours, personal.gather, sendobj, op, root=root)
 
 
 @of_objects
-def allreduce(ours: Rank, sendobj: Any, op: Fold = None) -> Job:
+def allreduce(ours: Caller, sendobj: Any, op: Fold = None) -> RankCall:
     """Fold every rank's object, at all."""
     return _fold(ours, spread.allgather, sendobj, op)
 
 
 @of_objects
-def scan(ours: Rank, sendobj: Any, op: Fold = None) -> Job:
+def scan(ours: Caller, sendobj: Any, op: Fold = None) -> RankCall:
     """Fold the objects of the ranks up to each."""
     return _fold(ours, spread.allgather, sendobj, op, upto=ours.rank + 1)
 
 
 @of_objects
-def exscan(ours: Rank, sendobj: Any, op: Fold = None) -> Job:
+def exscan(ours: Caller, sendobj: Any, op: Fold = None) -> RankCall:
     """Fold the objects of the ranks before each; None at the first."""
     return _fold(ours, spread.allgather, sendobj, op, upto=ours.rank)

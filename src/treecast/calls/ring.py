@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from treecast.calls.dump import Part, entry_of
+from treecast.calls.dump import CommGroups, entry_of
 from treecast.groups.record import KEPT, Made
 from treecast.groups.waiting import Waiting
 from treecast.records.ring import ENDED, HEAD, MAGIC, NUMBER, ROW
@@ -36,11 +36,11 @@ class Ring:
         self._descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.ftruncate(self._descriptor, _HEAD + KEPT * _ROW)
-        self._map, self._rank, self.parts = mmap.mmap(self._descriptor, _HEAD + KEPT * _ROW), rank, list[Part]()
+        self._map, self._rank, self.parts = mmap.mmap(self._descriptor, _HEAD + KEPT * _ROW), rank, list[CommGroups]()
         self._number, self._groups, self._known = count(1), dict[str, dict[str, str]](), dict[Any, bytes]()
         self._alike = Counter[tuple[int, ...]]()
 
-    def join(self, waiting: Waiting, ranks: Sequence[int], size: int | None = None) -> Part:
+    def join(self, waiting: Waiting, ranks: Sequence[int], size: int | None = None) -> CommGroups:
         """Have the calls of a communicator kept, whose ranks are ``ranks`` of a job of so many; else it is the job.
 
         A job begins the file anew where nothing else of the process is kept. Names of groups are alike at all ranks, as these
@@ -52,13 +52,13 @@ class Ring:
         alike, whole = tuple(ranks), range(len(ranks) if size is None else size)
         number, self._alike[alike] = self._alike[alike], self._alike[alike] + 1
         first = alike == tuple(whole) and not number
-        part = Part(waiting, alike, "" if first else f"{crc32(repr(alike).encode()):08x}.{number}.")
+        part = CommGroups(waiting, alike, "" if first else f"{crc32(repr(alike).encode()):08x}.{number}.")
         self.parts.append(part)
         self._write_head()
         waiting.record.note = partial(self._note, part)
         return part
 
-    def leave(self, part: Part) -> None:
+    def leave(self, part: CommGroups) -> None:
         """Say that a communicator makes no calls any more, and the process, if it was the last."""
         if part in self.parts:
             self._write_head()
@@ -78,7 +78,7 @@ class Ring:
         self._map[HEAD.size : HEAD.size + len(text)] = text
         HEAD.pack_into(self._map, 0, MAGIC, len(text), _HEAD, _ROW, KEPT)
 
-    def _note(self, part: Part, made: Made) -> None:
+    def _note(self, part: CommGroups, made: Made) -> None:
         """Keep a call, or its end if it still has its row. A row is 0 while it is written: the process may end there."""
         if made.place > 0:
             at = _HEAD + (made.place - 1) % KEPT * _ROW
@@ -98,7 +98,7 @@ class Ring:
             made.place = number
             NUMBER.pack_into(self._map, at, made.place)
 
-    def _describe(self, part: Part, made: Made) -> bytes:
+    def _describe(self, part: CommGroups, made: Made) -> bytes:
         if len(self._known) > KEPT:
             self._known.clear()
         entry = entry_of(made, part, 0)

@@ -11,7 +11,7 @@ from treecast.algorithms.exact import BFLOAT16, Exact, check_small
 from treecast.algorithms.sums import Sums
 from treecast.calls.call import Call
 from treecast.calls.reader import Entries
-from treecast.calls.table import Asked, Failed, Given, Rank, check_alike, check_root, name_of, row
+from treecast.calls.table import BufferCall, Caller, Failed, Given, check_alike, check_root, name_of, row
 from treecast.errors import PlanError
 from treecast.groups.words import Words, spell
 from treecast.transport.base import Piece
@@ -24,7 +24,7 @@ _CHOOSE = frozenset(
 _COUNT = 8  # bytes by which ranks tell one another how much they receive
 
 
-def _read_sum(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any, *root: int) -> Given:
+def _read_sum(ours: Caller, sendbuf: Any, recvbuf: Any, op: Any, *root: int) -> Given:
     """Return the arguments of a sum for all, or for the root."""
     if root not in ((), (ours.rank,)):
         sent = ours.reader.entries(sendbuf, writable=False)
@@ -37,7 +37,7 @@ def _read_sum(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any, *root: int) -> Gi
     return _given(ours, received, op, *parts, finish=received.finish, root=root[0] if root else None)
 
 
-def _given(ours: Rank, entries: Entries, op: Any, *parts: Any, finish: Any = None, root: int | None = None) -> Given:
+def _given(ours: Caller, entries: Entries, op: Any, *parts: Any, finish: Any = None, root: int | None = None) -> Given:
     """Return the parts of a sum, to which is added how these entries are."""
     op = ours.mpi.SUM if op is None else op
     ours.reader.check_sum(entries.datatype, op)
@@ -46,7 +46,7 @@ def _given(ours: Rank, entries: Entries, op: Any, *parts: Any, finish: Any = Non
     return Given((*parts, how), length, finish, words, how.bits)
 
 
-def how_of(ours: Rank, datatype: Any, op: Any, entries: int) -> Sums:
+def how_of(ours: Caller, datatype: Any, op: Any, entries: int) -> Sums:
     """Return how entries are added. Raises PlanError for those that have no exact sum, where the terms ask for one."""
     form = getattr(datatype, "dtype", None)
     name, spelled = name_of(ours.mpi, op), ours.reader.spell(datatype)
@@ -91,20 +91,20 @@ def _kind_of(spelled: str) -> str:
 @row("Exscan", sums.exscan)
 @row("Scan", sums.scan)
 @row("Allreduce", sums.allreduce, (1,), own_from=_OWN_FROM)
-def sum_for_all(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
+def sum_for_all(ours: Caller, sendbuf: Any, recvbuf: Any, op: Any = None) -> BufferCall:
     """Bring to every rank the sum of all contributions; a scan that of those up to its own, an exscan that of those before."""
-    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op))
+    return BufferCall(lambda: _read_sum(ours, sendbuf, recvbuf, op))
 
 
 @row("Reduce", sums.reduce, (0, 1), own_from=_OWN_FROM)
-def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Asked:
+def reduce(ours: Caller, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> BufferCall:
     """Bring the sum of all contributions to the root."""
     root = check_root(ours, root)
-    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op, root), target=root)
+    return BufferCall(lambda: _read_sum(ours, sendbuf, recvbuf, op, root), target=root)
 
 
 @row("Reduce_scatter_block", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM, blocks="blocks")
-def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
+def reduce_scatter_block(ours: Caller, sendbuf: Any, recvbuf: Any, op: Any = None) -> BufferCall:
     """Bring to rank r the sum of the r-th blocks."""
 
     def read() -> Given:
@@ -118,11 +118,11 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None)
         out = received.piece[: len(sent.piece) // ours.size]
         return _given(ours, sent, op, sent.piece, out, [block] * ours.size, finish=received.finish)
 
-    return Asked(read)
+    return BufferCall(read)
 
 
 @row("Reduce_scatter", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM, blocks="vector")
-def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> Asked:
+def reduce_scatter(ours: Caller, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> BufferCall:
     """Bring to rank r the sum of the r-th blocks, of any length."""
     in_place = ours.in_place(sendbuf)
 
@@ -148,17 +148,17 @@ def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = Non
                 call.refuse(error)
         return call(sums.reduce_scatter, sent, received, counts, how)
 
-    return Asked(read, carry)
+    return BufferCall(read, carry)
 
 
-def _counts(ours: Rank, recvcounts: Any) -> list[int]:
+def _counts(ours: Caller, recvcounts: Any) -> list[int]:
     counts = [recvcounts] * ours.size if hasattr(recvcounts, "__index__") else list(recvcounts)
     if len(counts) != ours.size:
         raise ValueError(f"expecting {ours.size} items, got {len(counts)}")
     return counts
 
 
-def _cut(ours: Rank, sent: Entries, received: Entries, counts: list[int], in_place: bool) -> tuple[Piece, Piece]:
+def _cut(ours: Caller, sent: Entries, received: Entries, counts: list[int], in_place: bool) -> tuple[Piece, Piece]:
     """Return the bytes of a contribution, and of the place of this rank's sum. Raises ValueError for other counts."""
     total = sum(counts)
     if sent.number != total:

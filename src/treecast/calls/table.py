@@ -41,7 +41,7 @@ Plans = Mapping[Algorithm, Callable[..., Failed]] | None
 """Functions that carry algorithms out by plans."""
 
 
-class Rank(NamedTuple):
+class Caller(NamedTuple):
     """The rank whose arguments are read, and their reader (``mpi.reader.Reader``, or another that has its methods).
 
     ``sums``: what the bits of its sums depend on, as ``Terms`` has it.
@@ -71,7 +71,7 @@ class Given(NamedTuple):
     bits: str = ""
 
 
-class Asked(NamedTuple):
+class BufferCall(NamedTuple):
     """A collective on buffers, as one rank asks for it.
 
     ``read``: its arguments; it may raise. The algorithm takes the parts that were read. ``carry``: does so where one algorithm is
@@ -83,7 +83,7 @@ class Asked(NamedTuple):
     target: int | None = None
 
 
-class Job(NamedTuple):
+class RankCall(NamedTuple):
     """A collective of one rank. ``read`` reads its arguments, and may raise; ``carry`` takes them.
 
     It brings all data to its place, and returns the result, of objects, and the failed ranks whose data is missing.
@@ -100,8 +100,8 @@ class Job(NamedTuple):
         return Words(self.words.name, *given.words[1:]) if isinstance(given, Given) else self.words
 
 
-class Row(NamedTuple):
-    """A collective on buffers. ``make``: returns the job of its arguments, which follow a ``Rank``.
+class MethodRow(NamedTuple):
+    """A collective on buffers. ``make``: returns the job of its arguments, which follow a ``Caller``.
 
     ``sized_by``: the place of the argument that has all bytes of the call, or this rank's share of them; then of the one that
     has them when it is IN_PLACE. ``own_from``: bytes of a call, all blocks of a rank together, from which on it goes straight
@@ -110,13 +110,13 @@ class Row(NamedTuple):
     """
 
     name: str
-    make: Callable[..., Job]
+    make: Callable[..., RankCall]
     algorithm: Algorithm
     sized_by: tuple[int, ...] = ()
     own_from: int | None = None
     blocks: str = ""
 
-    def words(self, ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
+    def words(self, ours: Caller, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
         """Return the words of a call, by its arguments, which may be wrong."""
         job = job_of(self.make, ours, arguments, named)
         try:
@@ -147,23 +147,23 @@ class Row(NamedTuple):
 _KINDS = {kind.mpi: kind for kind in COLLECTIVES.values() if kind.mpi}
 
 
-ROWS: dict[str, Row] = {}
+ROWS: dict[str, MethodRow] = {}
 """By the name of mpi4py's method."""
 
-OBJECTS: dict[str, Callable[..., Job]] = {}
-"""By the name of mpi4py's method: the job of its arguments, which follow a ``Rank``."""
+OBJECTS: dict[str, Callable[..., RankCall]] = {}
+"""By the name of mpi4py's method: the job of its arguments, which follow a ``Caller``."""
 
 
 def row(
     name: str, algorithm: Algorithm, sized_by: tuple[int, ...] = (), *, own_from: int | None = None, blocks: str = ""
-) -> Callable[[Callable[..., Asked]], Callable[..., Asked]]:
-    """Register a method of mpi4py; see ``Row``."""
+) -> Callable[[Callable[..., BufferCall]], Callable[..., BufferCall]]:
+    """Register a method of mpi4py; see ``MethodRow``."""
 
-    def register(make: Callable[..., Asked]) -> Callable[..., Asked]:
+    def register(make: Callable[..., BufferCall]) -> Callable[..., BufferCall]:
         words = Words(name)
 
         @wraps(make)
-        def job(ours: Rank, *arguments: Any, **named: Any) -> Job:
+        def job(ours: Caller, *arguments: Any, **named: Any) -> RankCall:
             asked = make(ours, *arguments, **named)
 
             def carry(call: "Call", given: Given) -> tuple[None, Failed]:
@@ -172,19 +172,19 @@ def row(
                     given.finish()
                 return None, failed
 
-            return Job(asked.read, carry, asked.target, words)
+            return RankCall(asked.read, carry, asked.target, words)
 
-        ROWS[name] = Row(name, job, algorithm, sized_by, own_from, blocks)
+        ROWS[name] = MethodRow(name, job, algorithm, sized_by, own_from, blocks)
         return make
 
     return register
 
 
-def of_objects(make: Callable[..., Job]) -> Callable[..., Job]:
+def of_objects(make: Callable[..., RankCall]) -> Callable[..., RankCall]:
     """Register a method of mpi4py on objects."""
 
     @wraps(make)
-    def job(ours: Rank, *arguments: Any, **named: Any) -> Job:
+    def job(ours: Caller, *arguments: Any, **named: Any) -> RankCall:
         made = make(ours, *arguments, **named)
         return made._replace(words=made.words._replace(name=made.words.name or make.__name__))
 
@@ -192,7 +192,7 @@ def of_objects(make: Callable[..., Job]) -> Callable[..., Job]:
     return job
 
 
-def job_of(make: Callable[..., Job], ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Job:
+def job_of(make: Callable[..., RankCall], ours: Caller, arguments: tuple[Any, ...], named: dict[str, Any]) -> RankCall:
     """Return the job of a call; one that refuses its arguments where they make none: the others must not wait for this rank."""
     try:
         return make(ours, *arguments, **named)
@@ -204,7 +204,7 @@ def job_of(make: Callable[..., Job], ours: Rank, arguments: tuple[Any, ...], nam
 
 
 @cache
-def adds(make: Callable[..., Job]) -> bool:
+def adds(make: Callable[..., RankCall]) -> bool:
     """Return whether a collective has an operation."""
     return "op" in signature(make).parameters
 
@@ -216,7 +216,7 @@ def name_of(mpi: Any, op: Any) -> str:
     return next((name for name in _OPS if getattr(mpi, name, None) == op), "another operation")
 
 
-def check_root(ours: Rank, root: Any) -> int:
+def check_root(ours: Caller, root: Any) -> int:
     """Return the root. Raises MPI's error for one that is no rank."""
     if not 0 <= index(root) < ours.size:
         raise ours.mpi.Exception(ours.mpi.ERR_ROOT)

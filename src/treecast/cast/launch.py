@@ -29,7 +29,7 @@ from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.networks import Network
 from treecast.tcp import init
 from treecast.tcp.hosts import own_addresses
-from treecast.tcp.meeting import Place, spell
+from treecast.tcp.meeting import MeetingPlace, spell
 from treecast.tcp.proof import Trust
 from treecast.tcp.start import network_of_ranks
 
@@ -203,7 +203,7 @@ class _Casting:
     def _have_job(self, job: Sequence[_Host]) -> bool | None:
         """Have a job of some hosts; return whether it was stopped for others, None when it did not start."""
         secret, far = secrets.token_bytes(32), [host.name for host in job if host.number]
-        place = Place(len(job), Trust(secret), ("", 0))
+        place = MeetingPlace(len(job), Trust(secret), ("", 0))
         shared = {
             "TREECAST_SIZE": str(len(job)),
             "TREECAST_MEET": ",".join(spell((address, place.port)) for address in own_addresses(far)),

@@ -180,7 +180,7 @@ def _steps_of(what: Operation) -> tuple[float, float]:
     return few, all_ - few
 
 
-class Way(NamedTuple):
+class SumWay(NamedTuple):
     """The way of a sum: contributions are added down the plan of a kind, by rank there, or else at owners; as partial sums."""
 
     kind: str
@@ -188,11 +188,11 @@ class Way(NamedTuple):
     is_partial: bool = False
 
 
-AT_OWNERS = Way("alltoall")
+AT_OWNERS = SumWay("alltoall")
 
 
 @lru_cache(_KEPT)
-def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: bool, model: str) -> Way:
+def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: bool, model: str) -> SumWay:
     """Return the way of a sum of so many bytes that takes least time, of those by which the bits are the same.
 
     A sum by rank is added at owners, or along a chain. An exact one is added at owners, or as partial sums, which are twice as
@@ -208,9 +208,9 @@ def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: boo
     half = seconds("gather") if kind.ends == "root" else seconds("allgather")
     at_owners = seconds("alltoall") + half
     if exact:
-        other = Way("allreduce", is_partial=True), _GAIN * 3 * half + size * _PARTIAL
+        other = SumWay("allreduce", is_partial=True), _GAIN * 3 * half + size * _PARTIAL
     else:
-        other = Way("allreduce", by_rank=True), seconds("allreduce", by_rank=True)
+        other = SumWay("allreduce", by_rank=True), seconds("allreduce", by_rank=True)
     return min((AT_OWNERS, at_owners), other, key=lambda each: each[1])[0]
 
 

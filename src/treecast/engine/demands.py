@@ -15,7 +15,7 @@ from treecast.algorithms.sums import Sums
 from treecast.calls.call import Call
 from treecast.calls.reader import Entries
 from treecast.calls.sums import how_of
-from treecast.calls.table import Failed, Given, Job, Rank, name_of
+from treecast.calls.table import Caller, Failed, Given, RankCall, name_of
 from treecast.collectives import Demand
 from treecast.engine.blocks import bytes_of
 from treecast.engine.lane import Lane
@@ -36,7 +36,7 @@ from treecast.transport.base import Steps
 _UNTOLD = -1
 
 
-class Buffers(NamedTuple):
+class DemandBuffers(NamedTuple):
     """The classes of a demand that a rank gives and wants, in bytes, and how sums are added."""
 
     demand: Demand
@@ -50,7 +50,7 @@ class Buffers(NamedTuple):
         return 0 if self.how.datatype is None else int(self.how.datatype.extent)
 
 
-def job_of(ours: Rank, lane_of: Callable[[Group], Lane], plan: Any, ends: tuple[Any, Any], op: Any) -> Job:
+def job_of(ours: Caller, lane_of: Callable[[Group], Lane], plan: Any, ends: tuple[Any, Any], op: Any) -> RankCall:
     """Return the job of a rank: see ``Member.run``. ``ends``: what it sends, and where it receives."""
 
     def read() -> Given:
@@ -70,7 +70,7 @@ def job_of(ours: Rank, lane_of: Callable[[Group], Lane], plan: Any, ends: tuple[
         given, wanted = ({k: bytes_of(each.piece) for k, each in side if k >= 0} for side in (sent, received))
         spelled = "" if how.datatype is None else ours.reader.spell(how.datatype)
         words = Words("", None, spelled, name_of(ours.mpi, how.op) if demand.sums else "")
-        parts = (Buffers(demand, given, wanted, how),)
+        parts = (DemandBuffers(demand, given, wanted, how),)
         return Given(parts, sum(len(each.piece) for each in every), finish, words, how.bits if demand.sums else "")
 
     def carry(call: Call, given: Given) -> tuple[None, Failed]:
@@ -80,10 +80,10 @@ def job_of(ours: Rank, lane_of: Callable[[Group], Lane], plan: Any, ends: tuple[
         return None, ()
 
     name = f"run of plan {digest_of(plan)[:8]}" if isinstance(plan, Schedule) else "run"
-    return Job(read, carry, words=Words(name))
+    return RankCall(read, carry, words=Words(name))
 
 
-def _how(ours: Rank, demand: Demand, every: Sequence[Entries], op: Any) -> Sums:
+def _how(ours: Caller, demand: Demand, every: Sequence[Entries], op: Any) -> Sums:
     """Return how entries are added, of a type that a rank without any need not know where nothing is."""
     datatype = every[0].datatype if every else None
     if any(each.datatype != datatype for each in every):
@@ -98,7 +98,9 @@ def _how(ours: Rank, demand: Demand, every: Sequence[Entries], op: Any) -> Sums:
     return Sums(datatype, op, 0)
 
 
-def _read(ours: Rank, demand: Demand, classes: list[int], buffer: Any, *, writable: bool) -> list[tuple[int, Entries]]:
+def _read(
+    ours: Caller, demand: Demand, classes: list[int], buffer: Any, *, writable: bool
+) -> list[tuple[int, Entries]]:
     """Return the entries of each class in a list of arrays, or in one buffer, in which chunks have as many; -1: of no class."""
     arrays: Any = [] if buffer is None else buffer
     if isinstance(arrays, (list, tuple)) and all(isinstance(each, np.ndarray) for each in cast("list[Any]", arrays)):
@@ -128,7 +130,7 @@ def _part(plan: Schedule, rank: int, tags: int) -> tuple[Schedule, tuple[Transfe
     return program, transfers_of(program, rank, tags), sums_at(program, rank)
 
 
-def _carry(call: Call, lane: Lane, plan: Schedule, buffers: Buffers) -> None:
+def _carry(call: Call, lane: Lane, plan: Schedule, buffers: DemandBuffers) -> None:
     """Tell how long classes are, and do this rank's part in memory of its own."""
     rank, collective, sums = call.group.rank, plan.collective, plan.collective.sums
     own = digest_of(plan).encode()
@@ -162,7 +164,7 @@ def _carry(call: Call, lane: Lane, plan: Schedule, buffers: Buffers) -> None:
         data[:] = whole(number)
 
 
-def _lengths(call: Call, buffers: Buffers) -> tuple[list[int], int]:
+def _lengths(call: Call, buffers: DemandBuffers) -> tuple[list[int], int]:
     """Return the bytes of each class, and of an entry, as ranks tell them. Raises PlanError at all, where some disagree."""
     classes, ranks = len(buffers.demand), range(call.group.size)
     mine = np.full(classes + 1, _UNTOLD, np.int64)

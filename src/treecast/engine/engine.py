@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.engine.memory import Additions, Memory, Part
-from treecast.engine.transfers import Expected, Links, Transfer
+from treecast.engine.transfers import Expected, Peers, Transfer
 from treecast.engine.turns import Turns
 from treecast.execution.layout import Bytes
 from treecast.transport.base import Ticket
@@ -29,7 +29,7 @@ _LACKING = 4  # times as long a rank waits when it lacks something
 
 
 @dataclass
-class Outcome:
+class PartOutcome:
     """The outcome of a rank's part: the chunks it holds, over which tree it first got them (a count for each), which neighbours
     were found dead, and which cut off; the messages that went out and came in.
     """
@@ -43,7 +43,7 @@ class Outcome:
     seconds: float = 0.0
 
 
-class Message(NamedTuple):
+class MovingChunk(NamedTuple):
     """A message under way. ``lands``: whether its buffer is where the chunk belongs."""
 
     ticket: Ticket
@@ -61,7 +61,7 @@ class _Active:
 
     transfer: Transfer
     next: int
-    under_way: deque[Message] = field(default_factory=deque[Message])
+    under_way: deque[MovingChunk] = field(default_factory=deque[MovingChunk])
     looks: bool = False
     closed: bool = False
 
@@ -91,7 +91,7 @@ class Engine:
 
     def __init__(
         self,
-        links: Links,
+        links: Peers,
         transfers: tuple[Transfer, ...],
         part: Part,
         patience: float,
@@ -102,7 +102,7 @@ class Engine:
         self._additions = Additions(part, transfers)
         self._missing = self._additions.missing
         self._sum_of = {result: chunk for chunk, result in part.results.items()}
-        self.outcome = Outcome(set(part.held), {}, set(), set())
+        self.outcome = PartOutcome(set(part.held), {}, set(), set())
         self._transfers = [_Active(transfer, transfer.first) for transfer in transfers]
         self._awaiting: dict[int, list[_Active]] = {}  # transfers whose next chunk is not there yet
         self._expected = Expected(transfer for transfer in transfers if not transfer.sends)
@@ -113,7 +113,7 @@ class Engine:
         self._going = list[_Active]()
         self._earliest = 0  # the step of the next receive, where there is no room
 
-    def run(self) -> Outcome:
+    def run(self) -> PartOutcome:
         """Carry the part out, to its end or until nothing more can come."""
         began = self._last_moved = time.monotonic()
         for chunk, count in self._missing.items():
@@ -160,7 +160,7 @@ class Engine:
                 return
             else:
                 buffer, lands = self._memory.receive(chunk, apart)
-            active.under_way.append(Message(self._begin(transfer, chunk, buffer), chunk, buffer, lands))
+            active.under_way.append(MovingChunk(self._begin(transfer, chunk, buffer), chunk, buffer, lands))
             active.next += 1
 
     def _begin(self, transfer: Transfer, chunk: int, buffer: Bytes) -> Ticket:
@@ -229,7 +229,7 @@ class Engine:
             self._send_next()
         return moved
 
-    def _take_in(self, transfer: Transfer, message: Message, full: bool) -> None:
+    def _take_in(self, transfer: Transfer, message: MovingChunk, full: bool) -> None:
         """Take in a chunk that has arrived: add it, keep it, or note that it was void."""
         chunk, buffer = message.chunk, message.buffer
         adds = full and chunk in self._missing

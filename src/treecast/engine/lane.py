@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from treecast.engine.engine import Engine, Outcome
+from treecast.engine.engine import Engine, PartOutcome
 from treecast.engine.memory import Part
-from treecast.engine.transfers import Links, Transfer
+from treecast.engine.transfers import Peers, Transfer
 from treecast.engine.turns import Turns
 from treecast.errors import Evicted
 from treecast.execution.layout import Bytes
@@ -18,7 +18,7 @@ from treecast.transport.base import Key, Ticket, Until
 _FOREVER = 1e9
 
 
-class Lane(Links):
+class Lane(Peers):
     """The links of a rank during a part of a call of a group: ``direct`` carries messages over single ones of them.
 
     The group's transport moves the bytes of both. ``tags``: how many a plan may use.
@@ -79,7 +79,7 @@ class Lane(Links):
         for peer in {peer for peer, ticket in tickets if not ticket.over}:
             self.give_up(peer)
 
-    def carry(self, transfers: tuple[Transfer, ...], part: Part, turns: Turns[Any]) -> Outcome:
+    def carry(self, transfers: tuple[Transfer, ...], part: Part, turns: Turns[Any]) -> PartOutcome:
         """Carry out the part of this rank in a plan, as far as it comes."""
         self._transport.forget(self._group.agreement.number, self._group.ident)
         try:

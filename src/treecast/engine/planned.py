@@ -31,7 +31,7 @@ from treecast.engine.choose import (
     ONE_PORT,
     Operation,
     Role,
-    Way,
+    SumWay,
     broadcast_role,
     most_survived,
     role_of,
@@ -89,7 +89,7 @@ class Planned:
             self._rate = parse_rate(told if told.endswith("s") else f"{told}bit/s")
         planner = ThreadPoolExecutor(1, "treecast.plan")
         self._made: Callable[..., Future[_Made]] = lru_cache(_KEPT)(partial(planner.submit, self._make))
-        self._ways: Callable[..., Future[Way]] = lru_cache(_KEPT)(partial(planner.submit, way_of_sum))
+        self._ways: Callable[..., Future[SumWay]] = lru_cache(_KEPT)(partial(planner.submit, way_of_sum))
 
     def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
         """Return the functions that carry algorithms out by plans; those for which there is none go straight."""
@@ -180,7 +180,7 @@ class Planned:
         what, cut = parts.cut_up(what, sizes, self._rate or 0.0)
         return cut, broadcast_role(what, hosts, root, me, tags) if between else role_of(what, me, tags), spare
 
-    def way(self, group: Group, kind: Kind, where: Network, size: int, *, exact: bool) -> Way:
+    def way(self, group: Group, kind: Kind, where: Network, size: int, *, exact: bool) -> SumWay:
         """Return the way of a sum of so many bytes, whose bits are by rank or exact.
 
         What is left of a network after deaths is not priced: that takes longer than most calls there, which go to owners.

@@ -17,7 +17,7 @@ from treecast.calls.call import Call
 from treecast.calls.table import Failed
 from treecast.collectives import COLLECTIVES, Kind
 from treecast.engine.blocks import bytes_of, carry_sum, shape_of, task_of
-from treecast.engine.choose import AT_OWNERS, Way
+from treecast.engine.choose import AT_OWNERS, SumWay
 from treecast.errors import DeliveryError
 from treecast.groups.memory import scratch
 from treecast.networks import Network
@@ -42,7 +42,7 @@ class PlannedSum:
         if given is None and (how.exact is not None or self._group.terms.survive):  # it may be needed again
             self._given = scratch(len(self._work))
             copy_here(self._given, self._work)
-        self._way = Way(kind.name)
+        self._way = SumWay(kind.name)
 
     def bring(self, *, at_owners: bool = False) -> Failed:
         """Bring the sum of all contributions to who wants it; return the failed ranks whose contributions are not in it.

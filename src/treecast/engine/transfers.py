@@ -16,7 +16,7 @@ import numpy as np
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes
 from treecast.schedule import Schedule
-from treecast.transport.base import DIRECT, Key, Kind, Ticket, Transport, Until
+from treecast.transport.base import DIRECT, FrameKind, Key, Ticket, Transport, Until
 
 
 class Transfer(NamedTuple):
@@ -119,7 +119,7 @@ class Expected:
         self._void[chunk, None] += 1
 
 
-class Links:
+class Peers:
     """How a rank reaches the others of a plan: rank r of it is rank ``seats[r]`` of the transport."""
 
     def __init__(self, transport: Transport, seats: Sequence[int]) -> None:
@@ -127,7 +127,7 @@ class Links:
 
     def key(self, tag: int) -> Key:
         """Return the key of the message that has a tag."""
-        return Key(Kind.DATA, 0, tag >> 16, tag & 0xFFFF)
+        return Key(FrameKind.DATA, 0, tag >> 16, tag & 0xFFFF)
 
     def send(self, peer: int, tag: int, piece: Bytes, sure: bool) -> Ticket:
         """Begin to send; ``sure``: it is over only when the other side has asked for it."""

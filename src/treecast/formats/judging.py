@@ -21,7 +21,7 @@ from treecast.programs.flows import judge_flows
 from treecast.programs.judge import Judged, figures_of, find_network
 from treecast.programs.messages import chunk_places, cut_data, sizes_of
 from treecast.programs.order import (
-    Order,
+    ExecutionOrder,
     Pairs,
     find_order,
     find_pairs,
@@ -57,7 +57,7 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
     file = Judged(Findings(listed.format, allowed=told.allow), f"this file of {listed.format}", _NOUNS)
     found, pairs = file.found, find_pairs(program)
     schedule = None if len(pairs.alone) else schedule_said(listed, pairs)
-    order: Order | None = None
+    order: ExecutionOrder | None = None
     if schedule is not None and told != Told(allow=told.allow):
         raise FormatError("the comments of this file say its job: leave out all other facts of it")
     file.where = where = find_network(told.network, program.ranks) if schedule is None else schedule.network
@@ -90,7 +90,7 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
     return file.verdict(), schedule_of
 
 
-def _find_order(found: Findings, listed: Listed, pairs: Pairs) -> Order:
+def _find_order(found: Findings, listed: Listed, pairs: Pairs) -> ExecutionOrder:
     """Return the order of a program: that in which sends end with their receives, if there is one."""
     order = find_order(listed.program, pairs, together=True)
     if order.ends.min(initial=0) < 0 and listed.eager:
@@ -104,7 +104,7 @@ def _find_order(found: Findings, listed: Listed, pairs: Pairs) -> Order:
     return order
 
 
-def _judge_schedule(file: Judged, listed: Listed, order: Order, schedule: Schedule) -> None:
+def _judge_schedule(file: Judged, listed: Listed, order: ExecutionOrder, schedule: Schedule) -> None:
     """Judge a file that says the chunks of its messages."""
     found, program = file.found, listed.program
     early = dict(find_early(listed, order))
@@ -120,7 +120,7 @@ def _judge_schedule(file: Judged, listed: Listed, order: Order, schedule: Schedu
     file.known |= {"steps": report.steps, "bounds": report.bounds, "bits": bits}
 
 
-def _judge_messages(file: Judged, order: Order, collective: Collective | None, told: Told) -> None:
+def _judge_messages(file: Judged, order: ExecutionOrder, collective: Collective | None, told: Told) -> None:
     """Judge a file that does not say the chunks of its messages."""
     program, pairs = order.program, order.pairs
     begins = order.begins[pairs.send]
@@ -211,7 +211,7 @@ def _check_sizes(listed: Listed, pairs: Pairs, begins: Ints) -> None:
         raise FormatError(f"{listed.program.spell(send)} has {size[send]:,} bytes, and its chunks {said[send]:,}")
 
 
-def find_early(listed: Listed, order: Order) -> Iterator[tuple[int, str]]:
+def find_early(listed: Listed, order: ExecutionOrder) -> Iterator[tuple[int, str]]:
     """Yield (send, why) for each whose said step is not behind all that it waits for. There are no circles.
 
     Where messages combine, one may go in the step of the send before it.
@@ -231,7 +231,7 @@ def find_early(listed: Listed, order: Order) -> Iterator[tuple[int, str]]:
 
 
 @rule("waits", "the messages a send waits for have brought its contents", of=("goal",))
-def find_missing(listed: Listed, order: Order, schedule: Schedule) -> Iterator[tuple[int, str]]:
+def find_missing(listed: Listed, order: ExecutionOrder, schedule: Schedule) -> Iterator[tuple[int, str]]:
     """Yield (send, why) for each send that is not sure to have its chunks: nothing that it waits for has brought them."""
     program, part, pairs = listed.program, schedule.part, order.pairs
     receives, before = receives_before(order)

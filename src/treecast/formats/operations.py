@@ -93,7 +93,7 @@ def operations_of(
 # -- read ---------------------------------------------------------------------------------------------------------------
 
 
-class Said(NamedTuple):
+class Comments(NamedTuple):
     """The comments on messages: each one's operation, step, port, tree and payload, int64 (messages,); the payloads.
 
     ``lines``: the line of the file where each is sent; empty where operations are not counted by lines.
@@ -123,7 +123,7 @@ class Listed:
     format: str
     program: Program
     header: Header
-    said: Said
+    said: Comments
     eager: bool
 
 
@@ -201,7 +201,7 @@ class Reading:
         )
         columns = np.array(self._said, np.int64).reshape(-1, 5).T
         lines = line[columns[0]] if self.noun == "line" else line[:0]
-        said = Said._make((*columns, Payloads.of([ranges for _, ranges in self._payloads.values()]), lines))
+        said = Comments._make((*columns, Payloads.of([ranges for _, ranges in self._payloads.values()]), lines))
         return Listed(self.format, program, self._header, said, eager)
 
 

@@ -31,8 +31,8 @@ from treecast.groups.states import (
     read_decision,
     read_state,
 )
-from treecast.groups.ways import Ways
-from treecast.transport.base import Key, Kind, Steps, Until
+from treecast.groups.ways import LivingGraph
+from treecast.transport.base import FrameKind, Key, Steps, Until
 from treecast.transport.marks import PARTS
 
 _HERE, _ALL = range(2)  # the stages of a state: that its sender awaits others, and of all under it
@@ -46,7 +46,7 @@ class Broken(Exception):  # noqa: N818
 Say = Callable[[int, Key, bytes], None]
 """Sends a frame of control to a rank."""
 
-Among = Callable[[Sequence[int]], Ways]
+Among = Callable[[Sequence[int]], LivingGraph]
 """The ways among ranks that live."""
 
 Fetch = Callable[[Mapping[int, int]], Steps[None]]
@@ -123,27 +123,27 @@ class Agreement:
         kind, call = key.kind, key.call
         if self.is_out:
             return
-        if kind == Kind.FENCE:
+        if kind == FrameKind.FENCE:
             self.leave()
         elif source not in self.members:
-            self._say(source, Key(Kind.FENCE), b"")
+            self._say(source, Key(FrameKind.FENCE), b"")
         elif source in self.lost:
             return
-        elif kind == Kind.STATE:
+        elif kind == FrameKind.STATE:
             self.note_end(source, call - 1)
             if (call, key.instance) in self.log:
                 self._tell(source, call, key.instance)
             elif call >= self.number:
                 self.states[source, call, key.instance, key.stage] = read_state(body, self.size)
-        elif kind == Kind.DECIDED and call >= self.number:
+        elif kind == FrameKind.DECIDED and call >= self.number:
             self._decisions[source, call, key.instance] = read_decision(body, self.size)
-        elif kind in (Kind.ENDED, Kind.REVOKED):
+        elif kind in (FrameKind.ENDED, FrameKind.REVOKED):
             self.note_end(source, call)
-            self.final = min(self.final, call) if kind == Kind.REVOKED else self.final
-        elif kind == Kind.LEFT:
+            self.final = min(self.final, call) if kind == FrameKind.REVOKED else self.final
+        elif kind == FrameKind.LEFT:
             self.silent.add(source)
             self.lose(source, True)
-        elif kind == Kind.BYE:
+        elif kind == FrameKind.BYE:
             self.byes[source] = call
             self.note_end(source, call)
 
@@ -187,7 +187,7 @@ class Agreement:
             self.is_out = True
             for rank in self.members:  # also to those that this rank does not hear: they may wait for it
                 if rank != self.rank:
-                    self._say(rank, Key(Kind.LEFT), b"")
+                    self._say(rank, Key(FrameKind.LEFT), b"")
 
     def forget(self) -> int:
         """Drop the decisions that nobody can ask for any more; return the last call that all have ended."""
@@ -285,7 +285,7 @@ class Agreement:
     def _say_state(self, ranks: Iterable[int], stage: int, state: State) -> None:
         said = pack_state(state, self.size)
         for rank in ranks:
-            self._say(rank, Key(Kind.STATE, self.number, stage, instance=self._instance), said)
+            self._say(rank, Key(FrameKind.STATE, self.number, stage, instance=self._instance), said)
 
     def has_come(self, rank: int) -> bool:
         """Return whether a rank is known to be at the end of this call."""
@@ -366,7 +366,7 @@ class Agreement:
             self.pairs = {pair for pair in self.pairs if set(pair) <= set(self.members)}
             for rank in out:
                 if rank in near:
-                    self._say(rank, Key(Kind.FENCE), b"")
+                    self._say(rank, Key(FrameKind.FENCE), b"")
                 self._shut(rank)
 
     def _who_asked(self, instance: int) -> set[int]:
@@ -375,4 +375,4 @@ class Agreement:
 
     def _tell(self, rank: int, call: int, instance: int) -> None:
         made = pack_decision(self.log[call, instance], self.size)
-        self._say(rank, Key(Kind.DECIDED, call, instance=instance), made)
+        self._say(rank, Key(FrameKind.DECIDED, call, instance=instance), made)

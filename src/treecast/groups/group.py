@@ -8,7 +8,7 @@ from typing import Any
 from treecast.errors import PlanError
 from treecast.groups.agreement import Agreement, Broken
 from treecast.groups.members import bits_of, name_ranks, ranks_of
-from treecast.groups.memory import Blocks, Kept, Memory, scratch
+from treecast.groups.memory import Blocks, CallMemory, Kept, scratch
 from treecast.groups.pace import keep_pace
 from treecast.groups.record import Made, Past
 from treecast.groups.shape import Shape, judge, judge_alone
@@ -16,9 +16,9 @@ from treecast.groups.states import Action, Decision, Need
 from treecast.groups.terms import Carrier, Terms
 from treecast.groups.unlike import COMPARED, Unlike
 from treecast.groups.waiting import Waiting
-from treecast.groups.ways import WIDE, Ways, ways_of
+from treecast.groups.ways import WIDE, LivingGraph, ways_of
 from treecast.groups.words import NO_WORDS, Words
-from treecast.transport.base import SMALL, FrameError, Key, Kind, Piece, Steps, Ticket, Transport
+from treecast.transport.base import SMALL, FrameError, FrameKind, Key, Piece, Steps, Ticket, Transport
 from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
@@ -72,14 +72,14 @@ class Group:
         self.copies: Kept | None = None
         self._fetched, self._done, self.told = 0, 0, 0
         self.passed, self._past_kept = deque[Past](), dict[int, tuple[Any, ...]]()
-        self.memory = Memory()
+        self.memory = CallMemory()
 
     @property
     def peers(self) -> list[int]:
         """The other members."""
         return [rank for rank in self.agreement.members if rank != self.rank]
 
-    def ways(self, living: Sequence[int]) -> Ways:
+    def ways(self, living: Sequence[int]) -> LivingGraph:
         """Return the ways among ranks that live."""
         return ways_of(tuple(living), self.size, self.terms.survive, self.is_wide)
 
@@ -94,18 +94,18 @@ class Group:
             raise FrameError("a frame of, or about, who is not in the group")
         self.catch_up()
         source = self.rank_at[seat]
-        if key.kind == Kind.FETCH:
+        if key.kind == FrameKind.FETCH:
             if source in self.agreement.others() and not self.unlike.is_found(key.call // PARTS):  # else all leave it
                 self._give_kept(source, key)
-        elif key.kind == Kind.UNLIKE:
+        elif key.kind == FrameKind.UNLIKE:
             self.unlike.hear(source, key, body)
         else:
-            if key.kind == Kind.STATE and key.call <= self.agreement.all_ended:
+            if key.kind == FrameKind.STATE and key.call <= self.agreement.all_ended:
                 self.unlike.find(key.call // PARTS)  # its calls of all ranks at once met others than those of this one
             self.agreement.hear(source, key, body)
-            if key.kind == Kind.BYE and self._done != self.agreement.number:
+            if key.kind == FrameKind.BYE and self._done != self.agreement.number:
                 self.agreement.miss()  # between calls nobody is: its other groups may still have data under way
-            if key.kind == Kind.ENDED:
+            if key.kind == FrameKind.ENDED:
                 self.unlike.hear_last(source, body)
                 if key.stage:
                     self.agreement.leaving.add(source)
@@ -126,7 +126,7 @@ class Group:
 
     def say_ended(self, to: int, number: int, stage: int = 0) -> None:
         """Say up to which call this rank has come, and the digests of its last ones."""
-        self._say(to, Key(Kind.ENDED, number, stage), self.unlike.said)
+        self._say(to, Key(FrameKind.ENDED, number, stage), self.unlike.said)
 
     def _say(self, to: int, key: Key, body: bytes) -> None:
         self.transport.send(self.seats[to], key._replace(group=self.ident), body)
@@ -134,7 +134,7 @@ class Group:
     def _give_kept(self, to: int, key: Key) -> None:
         here = self._held if key.call == self.agreement.number else {}  # of an earlier one they are the program's
         piece = self._kept.get(key.call, here).get(key.about, b"")
-        ticket = self.transport.send(self.seats[to], key._replace(kind=Kind.DATA), piece)
+        ticket = self.transport.send(self.seats[to], key._replace(kind=FrameKind.DATA), piece)
         if not ticket.over:
             self._tickets.append((to, ticket))
 
@@ -185,7 +185,7 @@ class Group:
         self._held, self._places, self.lacks, self.copies = {}, {}, set[int](), None
 
     def _key(self, stage: int, about: int) -> Key:
-        return Key(Kind.DATA, self.agreement.number, self.instance * _STAGES + stage, about, 0, self.ident)
+        return Key(FrameKind.DATA, self.agreement.number, self.instance * _STAGES + stage, about, 0, self.ident)
 
     def hold(self, about: int, piece: Piece) -> None:
         """Have the data of a rank, to give it to who lacks it."""
@@ -304,9 +304,9 @@ class Group:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""
         for about, giver in givers.items():
             self._fetched = (self._fetched + 1) % _FETCHES
-            key = Key(Kind.DATA, self.agreement.number, _FETCHES + self._fetched, about, 0, self.ident)
+            key = Key(FrameKind.DATA, self.agreement.number, _FETCHES + self._fetched, about, 0, self.ident)
             self._ask_for(giver, key, self._places[about])
-            self.transport.send(self.seats[giver], key._replace(kind=Kind.FETCH), b"")
+            self.transport.send(self.seats[giver], key._replace(kind=FrameKind.FETCH), b"")
         if givers:
             self._note("fetched", f"the data of {name_ranks(givers)}", givers.values())
         yield from self.exchanged()

@@ -35,7 +35,7 @@ Kept = Mapping[int, Piece] | Blocks
 """Kept of a call by a rank: the data of ranks."""
 
 
-class Memory:
+class CallMemory:
     """The memory of one call after another."""
 
     def __init__(self) -> None:

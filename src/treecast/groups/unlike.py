@@ -18,7 +18,7 @@ from treecast.groups.agreement import Agreement, Broken, Say
 from treecast.groups.members import name_ranks
 from treecast.groups.record import KEPT, Made, Past, Record, site_hint
 from treecast.groups.words import NO_WORDS, Words
-from treecast.transport.base import FrameError, Key, Kind, Steps, T, Transport
+from treecast.transport.base import FrameError, FrameKind, Key, Steps, T, Transport
 from treecast.transport.marks import PARTS, differ
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Unlike:
         body = self.said + (why or self._spell(call)).encode()[:_LONGEST]
         stage = _WHY if why else _REFUSED * (agreement.rank in refused)
         for rank in agreement.others() if stage or not by_itself else ():
-            self._say(rank, Key(Kind.UNLIKE, call * PARTS, stage), body)
+            self._say(rank, Key(FrameKind.UNLIKE, call * PARTS, stage), body)
         if call == self.last and self.is_inside:
             agreement.is_broken = True
         elif not by_itself:
@@ -227,7 +227,7 @@ class Unlike:
         last = agreement.number - (self.is_inside or agreement.number > agreement.final)
         agreement.final = min(agreement.final, last)
         for rank in agreement.others():
-            self._say(rank, Key(Kind.REVOKED, last), b"")
+            self._say(rank, Key(FrameKind.REVOKED, last), b"")
 
     def pay(self) -> Steps[None]:
         """Raise the error of a call from which this rank had returned before it learned that calls are unlike: of the first one.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treecast.groups.members import name_ranks
 from treecast.groups.record import Record
 from treecast.groups.terms import seconds_of
-from treecast.transport.base import FrameError, Key, Kind, Transport, Until
+from treecast.transport.base import FrameError, FrameKind, Key, Transport, Until
 from treecast.transport.marks import PARTS
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LONGEST = 1 << 15  # bytes of an answer
 _ANSWERS, _SOON = 0.1, 0.1  # of that time, and seconds at least, which answers take
 
 
-class Place(NamedTuple):
+class Whereabouts(NamedTuple):
     """Where a rank is: the last call that it has begun in a group, whether it is inside, for how long, and the call in words.
 
     ``awaits``: the ranks of the transport for which it waits there. ``others``: the calls of other groups that it is in, and for
@@ -61,12 +61,12 @@ class Waiting:
     def __init__(self, transport: Transport) -> None:
         self._transport, self.slow = transport, seconds_of(os.environ.get("TREECAST_SLOW") or _SLOW)
         self.groups, self.record = dict[int, "Group"](), Record()
-        self.places: dict[tuple[int, int], Place] = {}
+        self.places: dict[tuple[int, int], Whereabouts] = {}
         """The last answers, by group and rank of the transport."""
         self._asked = set[int]()
         self._arcs: dict[int, Arc] = {}
         self._circle: list[Arc] = []
-        for kind in (Kind.ASK, Kind.HERE):
+        for kind in (FrameKind.ASK, FrameKind.HERE):
             transport.on(kind, self._hear)
 
     def wait(self, group: "Group", until: Until) -> None:
@@ -132,13 +132,13 @@ class Waiting:
         for seat in set(seats) & set(self._transport.peers) - self._asked:  # nobody opens a connection for that
             self._asked.add(seat)
             self.places.pop((group.ident, seat), None)
-            key = Key(Kind.ASK, group.unlike.last * PARTS, group=group.ident)
+            key = Key(FrameKind.ASK, group.unlike.last * PARTS, group=group.ident)
             self._transport.send(seat, key, group.unlike.said)
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         """Answer, or take an answer. Raises FrameError for one that makes no sense."""
         group = self.groups.get(key.group)
-        if key.kind == Kind.ASK:
+        if key.kind == FrameKind.ASK:
             if group is not None:
                 group.catch_up()
                 self.describe(group)
@@ -148,7 +148,7 @@ class Waiting:
             if len(said) > _LONGEST:
                 said = json.dumps(self._place(group)._replace(awaits=[], others=[], arcs=[])).encode()
             number = group.agreement.number if group is not None else 0
-            self._transport.send(source, Key(Kind.HERE, number, group=key.group), said)
+            self._transport.send(source, Key(FrameKind.HERE, number, group=key.group), said)
             return
         if key.stage == _CIRCLE:
             self._leave(_arcs(_json(body), self._transport.size))
@@ -167,19 +167,19 @@ class Waiting:
                 self._ask(group, set(place.awaits) & set(group.seats))
             self._find_circle(group)
 
-    def _place(self, group: "Group | None") -> Place:
+    def _place(self, group: "Group | None") -> Whereabouts:
         """Return where this rank is, as one who waits in a group asks."""
         others = [self._arc(each) for each in self.groups.values() if each is not group and each.unlike.is_inside]
         arcs = list(self._arcs.values())
         if group is None:
-            return Place(0, False, 0.0, "", [], others, arcs)
+            return Whereabouts(0, False, 0.0, "", [], others, arcs)
         made, unlike = group.made, group.unlike
         if unlike.last > made.call and not unlike.is_inside and unlike.quick:
             call, (words, _), _, ended = unlike.quick[-1]
-            return Place(call, False, perf_counter() - ended, str(words), [], others, arcs)
+            return Whereabouts(call, False, perf_counter() - ended, str(words), [], others, arcs)
         since = made.began if unlike.is_inside else made.ended or made.began
         awaits = [group.seats[rank] for rank in group.awaited()] if unlike.is_inside else []
-        return Place(made.call, unlike.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, arcs)
+        return Whereabouts(made.call, unlike.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, arcs)
 
     def _arc(self, group: "Group") -> Arc:
         """Return the ranks that this one waits for in a call of a group, as far as they have not begun it by their answers."""
@@ -194,7 +194,7 @@ class Waiting:
         circle = _circle(arcs, self._transport.rank)
         if circle and circle == self._circle:
             for arc in circle[1:]:
-                self._transport.send(arc.seat, Key(Kind.HERE, stage=_CIRCLE), json.dumps(circle).encode())
+                self._transport.send(arc.seat, Key(FrameKind.HERE, stage=_CIRCLE), json.dumps(circle).encode())
             self._leave(circle)
         self._circle = circle
 
@@ -257,12 +257,12 @@ def _arcs(said: Any, size: int) -> list[Arc]:
     return arcs
 
 
-def _read(body: bytes, size: int) -> Place:
+def _read(body: bytes, size: int) -> Whereabouts:
     """Return the place that an answer tells of. Raises FrameError for bytes that tell of none."""
     try:
         call, is_inside, seconds, text, awaits, others, arcs = _json(body)
         asks, *lists = (_arcs(each, size) for each in ([[0, 0, 0, "", awaits]], others, arcs))
-        return Place(int(call), bool(is_inside), float(seconds), str(text), asks[0].awaits, *lists)
+        return Whereabouts(int(call), bool(is_inside), float(seconds), str(text), asks[0].awaits, *lists)
     except (ValueError, TypeError):
         raise FrameError("a place where no rank is") from None
 

@@ -15,7 +15,7 @@ _SIDE = 6  # neighbours on either side, if survive asks for no more
 _LEAST = 2  # of them further away
 
 
-class Ways:
+class LivingGraph:
     """The graph of the ``living``, of ``size`` ranks; up to ``WIDE`` of them are all neighbours, unless ``is_wide``."""
 
     def __init__(self, living: Sequence[int], size: int, survive: int, is_wide: bool) -> None:
@@ -71,10 +71,10 @@ class Ways:
 
 
 @lru_cache(1 << 7)
-def ways_of(living: tuple[int, ...], size: int, survive: int = 1, is_wide: bool | None = None) -> Ways:
+def ways_of(living: tuple[int, ...], size: int, survive: int = 1, is_wide: bool | None = None) -> LivingGraph:
     """Return the graph of those that live, of so many ranks.
 
     >>> ways_of(tuple(range(1024)), 1024).neighbours(0)
     [1, 3, 10, 32, 102, 323, 701, 922, 992, 1014, 1021, 1023]
     """
-    return Ways(living, size, survive, size > WIDE if is_wide is None else is_wide)
+    return LivingGraph(living, size, survive, size > WIDE if is_wide is None else is_wide)

@@ -59,7 +59,7 @@ def main(words: list[str]) -> None:
     for name, theirs in _TORCH.items():
         if f"OMPI_COMM_WORLD_{theirs}" in os.environ:
             os.environ.setdefault(name, os.environ[f"OMPI_COMM_WORLD_{theirs}"])
-    streams = [Stream(file) for file in (1, 2)]
+    streams = [RankOutput(file) for file in (1, 2)]
     go_past_mpirun()
     for name in ("ended", "why", "left", "lost"):  # of the rank in whose place this one comes
         with contextlib.suppress(OSError):
@@ -97,7 +97,7 @@ def main(words: list[str]) -> None:
         fail(status, why)
 
 
-class Stream:
+class RankOutput:
     """An output of a rank, on its way to that of the launcher in whole lines: those of several ranks never mix.
 
     ``to``: the file where it goes. The rank gets a terminal where that is one. With TREECAST_TAG the number of the rank stands
@@ -188,7 +188,7 @@ def go_past_mpirun() -> None:
             os.close(file)
 
 
-def watch(child: int, streams: list[Stream], is_far: bool = False) -> NoReturn:
+def watch(child: int, streams: list[RankOutput], is_far: bool = False) -> NoReturn:
     """Wait until the rank has ended, note how, and end likewise. ``is_far``: the child tells of a rank on another host."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
@@ -209,7 +209,7 @@ def watch(child: int, streams: list[Stream], is_far: bool = False) -> NoReturn:
     os._exit(status)
 
 
-def pass_on(child: int, streams: list[Stream]) -> int:
+def pass_on(child: int, streams: list[RankOutput]) -> int:
     """Pass on what a rank prints until it has ended; return its exit status, below 0 for a signal."""
     ends, reads = select.poll(), {stream.keep(): stream for stream in streams}
     for file in reads:

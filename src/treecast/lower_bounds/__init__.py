@@ -9,7 +9,7 @@ from treecast.collectives.checks import check_reach
 from treecast.errors import PlanError
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best, spell_bounds, spell_greatest, tightest
-from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.job import Problem
 from treecast.lower_bounds.ladder import Climb
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part
 from treecast.models import Model
@@ -96,7 +96,7 @@ def _rungs(
         counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))
         why = "one node alone takes part" if network.rank_count == 1 else "there is nothing to send"
         nothing = [Bound(of, 0, "0", why) for of in counted]
-        return Climb(Job(collective, network, 1, model), known=nothing)
+        return Climb(Problem(collective, network, 1, model), known=nothing)
     if copies > 1 and collective.sums:
         raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
     if copies > 1 and collective.demand is not None:
@@ -111,7 +111,7 @@ def _rungs(
         model = replace(model, ports=network.past_routes.ports)  # however many routes begin with each link
     if network.past_routes is not None and not network.past_routes.mirrored:
         model = replace(model, duplex="full")  # the arcs there and back are no links
-    job, given = Job(collective, network, copies, model, against=against), f"for {copies} {apart(against)} paths"
+    job, given = Problem(collective, network, copies, model, against=against), f"for {copies} {apart(against)} paths"
     if (model.combining or sparing) and not collective.personal and not model.routing:
         job = replace(job, copies=1, faults=copies - 1, against="nodes")
         given = f"if any {copies - 1} of the nodes and links may fail"

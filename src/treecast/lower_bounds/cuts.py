@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best
-from treecast.lower_bounds.job import Job, steps
+from treecast.lower_bounds.job import Problem, steps
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.flows import away, fewest_ways
@@ -27,7 +27,7 @@ _MOST_SEARCHED = 2**11  # nodes of a network whose worst cut is looked for
 Mask = NDArray[np.bool_]
 
 
-def into_cuts(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def into_cuts(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound that the worst of some cuts gives where all ranks hear of one, or of all.
 
     The data of a rank outside X first enters X over one of the arcs; over x of them, if it is to reach each rank of X by x ways.
@@ -52,7 +52,7 @@ def into_cuts(job: Job, known: Sequence[Bound]) -> list[Bound]:
     return [best(found, "steps")] if found else []
 
 
-def _crossed(job: Job, network: Network, inside: Mask) -> Bound:
+def _crossed(job: Problem, network: Network, inside: Mask) -> Bound:
     """Return the bound by the arcs into some nodes, with a rank among them and a rank outside that has data."""
     arcs, ranks, spread = arcs_of(network), network.ranks, job.kind.all_source and not job.kind.results
     crossing = ~inside[arcs.tail] & inside[arcs.head]
@@ -130,7 +130,7 @@ def optimum(network: Network) -> Fraction:
     return Fraction(int(leaving), int(count))
 
 
-def across(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def across(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound of blocks from each node to each by a cut.
 
     Each of the n nodes inside a cut sends Mx chunks to each of the n' outside, over the arcs that lead out: none before a chunk
@@ -147,7 +147,7 @@ def across(job: Job, known: Sequence[Bound]) -> list[Bound]:
 # --- sums that all are told ---
 
 
-def between_parts(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def between_parts(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound by the arcs between parts, which every sum crosses again and again: see above.
 
     Its certificate is the parts: arcs between them cost 1, all others nothing.

@@ -14,7 +14,7 @@ import numpy as np
 
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound
-from treecast.lower_bounds.job import Job, classes, far_words, steps
+from treecast.lower_bounds.job import Problem, classes, far_words, steps
 from treecast.lower_bounds.one_port import in_turns
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
@@ -34,7 +34,7 @@ class Door(NamedTuple):
     differ: bool
 
 
-def doors(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def doors(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the greatest d - 1 + ⌈n / r⌉ of all doors, on the way in and on the way out."""
     found = list[Bound]()
     for inwards in (False, True):
@@ -44,7 +44,7 @@ def doors(job: Job, known: Sequence[Bound]) -> list[Bound]:
     return found or [steps(0, "0", "nobody lacks anything")]
 
 
-def through(job: Job, *, inwards: bool) -> Door | None:
+def through(job: Problem, *, inwards: bool) -> Door | None:
     """Return the chunks that come to nodes, or leave them; None where no door says anything.
 
     Of networks that look alike from all nodes, one node is looked at; of those with very many nodes, too.
@@ -77,7 +77,7 @@ def through(job: Job, *, inwards: bool) -> Door | None:
     return _some(at, far, _whole(job, at, mine), differ=False)
 
 
-def _whole(job: Job, at: Ints, mine: str) -> Ints:
+def _whole(job: Problem, at: Ints, mine: str) -> Ints:
     """Return the chunks that come to, or leave, each of some nodes, for all others alike: its block, or all."""
     return job.sizes(at) if mine == "own" else np.array([job.chunks] * len(at), object)
 
@@ -87,7 +87,7 @@ def _some(node: Ints, far: Ints, chunks: Ints, *, differ: bool) -> Door:
     return Door(node[some], far[some].astype(np.int64), chunks[some], differ)
 
 
-def _looked_at(job: Job, *, every: bool) -> Ints:
+def _looked_at(job: Problem, *, every: bool) -> Ints:
     """Return the ranks whose doors are looked at; ``every``: all, if there is only one distance for each of them."""
     network, lengths = job.network, job.collective.lengths
     if lengths is not None and not network.rank_count > distances.LOOKED_AT:
@@ -99,7 +99,7 @@ def _looked_at(job: Job, *, every: bool) -> Ints:
     return np.array(distances.looked_at(network), np.int64)
 
 
-def _of_classes(job: Job, inwards: bool) -> Door:
+def _of_classes(job: Problem, inwards: bool) -> Door:
     node, away, chunks = list[int](), list[int](), list[int]()
     demand = job.collective.demand
     for size, parts, wants, far in classes(demand, job.network) if demand is not None else ():
@@ -111,7 +111,7 @@ def _of_classes(job: Job, inwards: bool) -> Door:
     return _some(np.array(node, np.int64), np.array(away, np.int64), np.array(chunks, np.int64), differ=True)
 
 
-def _worst(job: Job, door: Door, inwards: bool) -> Bound:
+def _worst(job: Problem, door: Door, inwards: bool) -> Bound:
     """Return the greatest bound of some doors."""
     late = job.model.latency
     if job.model.combining:
@@ -159,7 +159,7 @@ def worst(door: Door, room: Ints) -> tuple[int, int, int, int]:
 # --- messages of different lengths, from or to one root ---
 
 
-def one_way(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def one_way(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds of a machine without buffers, where a message goes one way in order, and of the clock of a gather.
 
     A gather has two clocks. In the ideal one every node knows when to begin, and it is a scatter backwards. In the other one,
@@ -196,14 +196,14 @@ def one_way(job: Job, known: Sequence[Bound]) -> list[Bound]:
     return found if any(bound.of == "told" for bound in found) else [*found, Bound("told", 0, "0", "nothing is sent")]
 
 
-def _in_order(job: Job, flits: Ints, far: Ints, of: str, word: str) -> list[Bound]:
+def _in_order(job: Problem, flits: Ints, far: Ints, of: str, word: str) -> list[Bound]:
     if job.model.buffered or not flits.any():
         return []
     longest = int((flits + far - 1)[flits > 0].max())
     return [Bound(of, longest, f"length + {word} - 1, of the worst message", "a message goes one way, in order")]
 
 
-def _parts(job: Job, network: Network, nodes: Ints) -> tuple[Ints, Ints]:
+def _parts(job: Problem, network: Network, nodes: Ints) -> tuple[Ints, Ints]:
     """Return in which part of the network without the root each of some nodes is, and how many arcs of the root lead there."""
     root = job.collective.root
     if job.model.ports == "one" or network.seen_alike or not network.both_ways:
@@ -218,7 +218,7 @@ def _parts(job: Job, network: Network, nodes: Ints) -> tuple[Ints, Ints]:
 _MOST_CALLED = 2**14  # nodes of a tree whose calls are put in order
 
 
-def _called(job: Job, network: Network) -> bool:
+def _called(job: Problem, network: Network) -> bool:
     """Whether a network is a tree of one-port nodes, each of which calls its children one after the other.
 
     A node's word comes from its parent; who needs longest comes first. Flits that meet are left out of account.

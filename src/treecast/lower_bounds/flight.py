@@ -15,10 +15,10 @@ import numpy as np
 
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound
-from treecast.lower_bounds.job import Job, steps
+from treecast.lower_bounds.job import Problem, steps
 
 
-def flight(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def flight(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound of an alltoall over one way or several, each of which begins and ends with an arc of its own.
 
     It holds where messages do not combine. It looks at all ranks, or at those that stand for all; at none where these are many.
@@ -27,7 +27,7 @@ def flight(job: Job, known: Sequence[Bound]) -> list[Bound]:
     >>> from treecast.models import model
     >>> from treecast.networks import network
     >>> tree = network("fat-tree:8")
-    >>> flight(Job(Collective.over(tree, "alltoall"), tree, 1, model("all-port")), [])
+    >>> flight(Problem(Collective.over(tree, "alltoall"), tree, 1, model("all-port")), [])
     [<Bound: steps at least 132 = ⌈1 + (Σ (distance - 1) + 2 Σ steps of first sends) / (M N (N - 1))⌉>]
     """
     network, views = job.network, job.network.views

@@ -22,7 +22,7 @@ OWNED = "if each sum has an owner"
 
 
 @dataclass(frozen=True)
-class Job:
+class Problem:
     """A collective over x ways on a network, under a model.
 
     ``faults``: how many unannounced faults must do no harm to data that goes one way without them. It is 0 where there are

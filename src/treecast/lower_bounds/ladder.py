@@ -14,7 +14,7 @@ from treecast.lower_bounds.bound import Bound, arrived
 from treecast.lower_bounds.cuts import across, between_parts, into_cuts
 from treecast.lower_bounds.doors import doors, one_way
 from treecast.lower_bounds.flight import flight
-from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.job import Problem
 from treecast.lower_bounds.one_port import serving
 from treecast.lower_bounds.prices import by_prices
 from treecast.lower_bounds.rates import by_rates, evened, in_evened
@@ -23,7 +23,7 @@ from treecast.lower_bounds.spreads import in_pairs, over_every_arc, spreading, s
 from treecast.lower_bounds.windows import by_windows
 from treecast.lower_bounds.wormhole import wormhole
 
-Rung = Callable[[Job, Sequence[Bound]], list[Bound]]
+Rung = Callable[[Problem, Sequence[Bound]], list[Bound]]
 """A function that returns lower bounds of a job, for which it may read those that are known so far."""
 
 
@@ -42,7 +42,7 @@ def _all_hear_all(kind: Kind) -> bool:
     return _of_rows(kind) and kind.all_source and not kind.personal and not kind.targets
 
 
-def of_whole(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def of_whole(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds of a network that this one lacks few arcs of, where one with a symmetry is known: they hold here, too."""
     whole = job.network.mended
     if whole is None:
@@ -81,7 +81,7 @@ class Climb:
     Of each figure a bound is kept if none before it says more. ``given``: the condition of all of them. Several threads may ask.
     """
 
-    def __init__(self, job: Job, given: str = "", known: Sequence[Bound] = ()) -> None:
+    def __init__(self, job: Problem, given: str = "", known: Sequence[Bound] = ()) -> None:
         rungs = ((wormhole, every_kind),) if job.model.routing else LADDER
         self._real, self._late = job, (1, 1, 1)
         if job.model.arcs:
@@ -116,7 +116,7 @@ class Climb:
         return found
 
 
-def _asked(rung: Rung, job: Job, known: Sequence[Bound]) -> Sequence[Bound]:
+def _asked(rung: Rung, job: Problem, known: Sequence[Bound]) -> Sequence[Bound]:
     """Return the bounds of a function, which may count no latency: what holds with one takes as long to arrive after it."""
     late = job.model.latency
     if late == 1 or rung in _COUNT_LATENCY:

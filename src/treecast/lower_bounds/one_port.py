@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 
 from treecast.lower_bounds.bound import Bound
-from treecast.lower_bounds.job import Job, steps
+from treecast.lower_bounds.job import Problem, steps
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -15,7 +15,7 @@ from treecast.networks.kept import kept
 LISTED = 2**12  # nodes of a network whose arcs are looked at one by one
 
 
-def serving(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def serving(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound by a node from which alone several ranks hear: its one port sends to one after the other.
 
     It sends each of them all that comes in there. If they lead to it alone, too, it also sends on what they have for others, once

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Demand
 from treecast.lower_bounds.bound import Bound, tightest
-from treecast.lower_bounds.job import Job, steps
+from treecast.lower_bounds.job import Problem, steps
 from treecast.lower_bounds.one_port import senders
 from treecast.models import Model
 from treecast.networks import Network
@@ -151,7 +151,7 @@ def _ragged(rows: list[tuple[int, ...]]) -> tuple[Ints, Ints]:
     return starts([len(row) for row in rows]), np.array([v for row in rows for v in row], np.int64)
 
 
-def by_prices(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def by_prices(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound of a collective by prices, if they are looked for, and with one root another one by steps.
 
     Its certificate are the prices of arcs: the formula has the cost of the cheapest trees or paths, and the most of a step.
@@ -175,7 +175,7 @@ def by_prices(job: Job, known: Sequence[Bound]) -> list[Bound]:
     return [replace(bound, certificate=certificate, given=job.given) for bound in more]
 
 
-def priced(job: Job) -> Prices | None:
+def priced(job: Problem) -> Prices | None:
     """Return good prices for one message of each source of a job; None where they are not looked for."""
     collective, model, network, kind = job.collective, job.model, job.network, job.kind
     roots = network.rank_count if kind.all_source else 1
@@ -273,7 +273,7 @@ def _demands(collective: Collective, network: Network) -> "list[_Demand | _Class
     return [_Demand(arcs, roots, times, wanted, backwards, None) for backwards in sorts]
 
 
-def _by_steps(job: Job, found: Prices, needed: int, collective: Collective) -> int:
+def _by_steps(job: Problem, found: Prices, needed: int, collective: Collective) -> int:
     """Return the least number of steps whose sends can cost as much as the cheapest trees of all messages."""
     backwards, arcs = collective.traits.adds or collective.direction == "to", arcs_of(job.network)
     network, tail = (job.network.reversed(), arcs.head) if backwards else (job.network, arcs.tail)

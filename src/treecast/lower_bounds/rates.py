@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.lower_bounds.bound import Bound, tightest
-from treecast.lower_bounds.job import Job, steps
+from treecast.lower_bounds.job import Problem, steps
 from treecast.lower_bounds.prices import priced
 from treecast.models import Model, Ticks
 from treecast.networks import Network
@@ -56,7 +56,7 @@ def in_evened(bound: Bound, late: int, gap: int, delay: int) -> Bound:
     return replace(bound, value=value, formula=f"{gap:,} ({bound.formula} - {late:,}) + {delay:,}", certificate=())
 
 
-def by_rates(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def by_rates(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds of a job by prices with windows, and by distances, that are above those known."""
     table, far = takes(job.model, job.network), None
     if job.network.nodes <= _MOST_NODES:
@@ -65,7 +65,7 @@ def by_rates(job: Job, known: Sequence[Bound]) -> list[Bound]:
     return [bound for bound in found if bound.value > tightest(known, "steps").value]
 
 
-def least_seconds(job: Job, costs: Costs, block: int) -> float:
+def least_seconds(job: Problem, costs: Costs, block: int) -> float:
     """Return a time that no schedule beats which carries blocks of so many bytes at unlike costs, in chunks however long.
 
     Each block keeps what its sends take for one overhead and all its bytes at least, and what is under way takes the start-up
@@ -86,7 +86,7 @@ def least_seconds(job: Job, costs: Costs, block: int) -> float:
     return unit * max(held, default=0)
 
 
-def _by_windows(job: Job, beyond: Ints, far: Ints | None) -> list[Bound]:
+def _by_windows(job: Problem, beyond: Ints, far: Ints | None) -> list[Bound]:
     """Return the bound by prices with windows; ``beyond``: how much longer than its gap a send over each arc takes."""
     if (at := priced(job)) is None or not at.ways:
         return []
@@ -131,7 +131,7 @@ def _apart(network: Network, delay: Ints) -> Ints:
     return np.minimum(far, _FAR)
 
 
-def _sides(job: Job) -> tuple[Ints, Ints]:
+def _sides(job: Problem) -> tuple[Ints, Ints]:
     """Return the nodes at which data begins, and those that it is for."""
     collective, ranks = job.collective, job.network.ranks
     if collective.demand is not None:
@@ -143,7 +143,7 @@ def _sides(job: Job) -> tuple[Ints, Ints]:
     return (ranks, root) if job.backwards else (root, job.ends)
 
 
-def _windows(job: Job, far: Ints | None) -> tuple[Ints, Ints]:
+def _windows(job: Problem, far: Ints | None) -> tuple[Ints, Ints]:
     """Return when data can be at the tail of each arc, and how long it takes from its head to a node that wants it."""
     arcs = arcs_of(job.network)
     if far is None:
@@ -152,7 +152,7 @@ def _windows(job: Job, far: Ints | None) -> tuple[Ints, Ints]:
     return far[gives].min(axis=0)[arcs.tail], far[:, wants].min(axis=1)[arcs.head]
 
 
-def _by_distance(job: Job, far: Ints | None) -> list[Bound]:
+def _by_distance(job: Problem, far: Ints | None) -> list[Bound]:
     """Return how long the farthest data is under way; of sums with owners, by the way of the best owner."""
     if far is None or job.collective.demand is not None or job.collective.lengths is not None:
         return []
@@ -166,7 +166,7 @@ def _by_distance(job: Job, far: Ints | None) -> list[Bound]:
     ]
 
 
-def _by_doors(job: Job, far: Ints | None) -> list[Bound]:
+def _by_doors(job: Problem, far: Ints | None) -> list[Bound]:
     """Return how long it takes until all chunks have entered a node that wants them all, by its arcs or ports."""
     if job.kind.personal or job.collective.demand is not None or job.collective.lengths is not None or job.backwards:
         return []

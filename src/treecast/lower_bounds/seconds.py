@@ -7,7 +7,7 @@ from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.description import Description, describe
 from treecast.lower_bounds import Bound, best, bounds
-from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.job import Problem
 from treecast.lower_bounds.rates import least_seconds
 from treecast.models import Cost, Model
 from treecast.networks import Network
@@ -63,7 +63,7 @@ def bound_seconds(
     if model.routing or collective.traits.one_way:
         return None
     if costs is not None and costs.unlike and collective.lengths is None and not model.combining:
-        job = Job(collective, network, copies, replace(model, arcs=()), against=against)
+        job = Problem(collective, network, copies, replace(model, arcs=()), against=against)
         return TimeBound(least_seconds(job, costs, block), 0.0, 0.0, "by the costs of each arc: prices, distances")
     if collective.lengths is not None:
         return _unequal(collective, network, copies, model, flit=block, cost=cost)

@@ -13,10 +13,10 @@ import numpy as np
 from treecast.collectives import Demand
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, tightest
-from treecast.lower_bounds.job import OWNED, Job, classes, steps, transmissions
+from treecast.lower_bounds.job import OWNED, Problem, classes, steps, transmissions
 
 
-def sends(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def sends(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Each chunk is received by whoever wants it, x times, or crosses as many arcs as x disjoint paths to its node have.
 
     With faults to survive each chunk crosses f + 1 links of every node that it is for, as all can be cut if there are fewer. Two
@@ -54,7 +54,7 @@ def sends(job: Job, known: Sequence[Bound]) -> list[Bound]:
     return [transmissions(job.chunks * hearers, f"{each} {job.spelled_hearers}", said)]
 
 
-def _to_one_each(job: Job) -> Bound:
+def _to_one_each(job: Problem) -> Bound:
     """Return the bound of chunks for one node each."""
     network, collective, one_root = job.network, job.collective, not job.kind.all_source
     source = "a chunk goes as many arcs as its node is far"
@@ -75,7 +75,7 @@ def _to_one_each(job: Job) -> Bound:
     return transmissions(total, f"Σ length x {each}", source)
 
 
-def _of_classes(job: Job) -> Bound:
+def _of_classes(job: Problem) -> Bound:
     demand, total = cast("Demand", job.collective.demand), 0
     for size, parts, wants, far in classes(demand, job.network):
         if len(parts) == 1:
@@ -87,7 +87,7 @@ def _of_classes(job: Job) -> Bound:
     return transmissions(total, "Σ chunks x who wants them", said, OWNED if demand.sums else "")
 
 
-def work(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def work(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """No step has more sends than the network has room for; where messages combine, as many chunks as it likes go in one."""
     if job.model.combining:
         return []

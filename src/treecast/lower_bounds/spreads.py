@@ -13,7 +13,7 @@ import numpy as np
 
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, arrived, best
-from treecast.lower_bounds.job import Job, classes, far_words, steps
+from treecast.lower_bounds.job import Problem, classes, far_words, steps
 from treecast.lower_bounds.one_port import LISTED, in_turns, least_doubling, senders
 from treecast.models import Model
 from treecast.networks import Network
@@ -48,7 +48,7 @@ class Spread(NamedTuple):
         return len(heard) - 1
 
 
-def spreads(job: Job) -> Iterator[Spread]:
+def spreads(job: Problem) -> Iterator[Spread]:
     """Yield what one node gives to others, what it gets from them, and what all who have anything tell those who have nothing."""
     if job.collective.demand is not None:
         for size, parts, wants, _ in classes(job.collective.demand, job.network):
@@ -88,7 +88,7 @@ def spreads(job: Job) -> Iterator[Spread]:
         yield Spread(job.network, holders, job.chunks, len(ranks) - len(holders), False, True, job.spelled, job.others)
 
 
-def _latest(job: Job, network: Network, back: bool) -> int:
+def _latest(job: Problem, network: Network, back: bool) -> int:
     """Return a node that is farthest from others; where blocks have lengths of their own, that of the longest or of most."""
     if job.collective.lengths is not None:
         ranks = network.ranks
@@ -101,7 +101,7 @@ def _latest(job: Job, network: Network, back: bool) -> int:
     return nodes[int(network.distance(np.array(nodes)[:, None], network.ranks).max(axis=1).argmax())]
 
 
-def spreading(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def spreading(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the greatest of the bounds of what spreads."""
     return [bound for spread in spreads(job) for bound in told(spread, job.model)]
 
@@ -221,7 +221,7 @@ def _into_layers(spread: Spread, late: int) -> list[Bound]:
 _LATER = "no finished sum leaves its owner before a sum is complete"
 
 
-def there_and_back(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def there_and_back(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds where a sum is complete at one node, its owner, before any node receives it: the root, or any node.
 
     No finished sum is under way before a first one is complete, nor is a contribution once the last one has yet to be broadcast.
@@ -273,7 +273,7 @@ def _of_all(spread: Spread, model: Model) -> int:
 # --- copies, faults, and nodes without a partner ---
 
 
-def surviving(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def surviving(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds of steps in which some node is heard by all, whatever f faults there are.
 
     Cut the first f links that the root calls over its one port. Nothing leaves it before step f, nor over more than g =
@@ -302,7 +302,7 @@ def _informing(nodes: int, left: int) -> int:
     return t
 
 
-def over_every_arc(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def over_every_arc(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """With x = degree copies every arc of a node carries all its M chunks, and begins a way of each to every node.
 
     The last goes over it in step M - 1 or later. From the neighbour it leads to, some node other than the root is as far
@@ -326,7 +326,7 @@ def over_every_arc(job: Job, known: Sequence[Bound]) -> list[Bound]:
     ]
 
 
-def in_pairs(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def in_pairs(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Where all hear of all in pairs, a node idles in the first step if N is odd; and by calls one way it takes longer."""
     if not job.model.combining or job.model.ports != "one":
         return []

@@ -23,7 +23,7 @@ import numpy as np
 
 from treecast.collectives import Collective
 from treecast.lower_bounds.bound import Bound, tightest
-from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.job import Problem
 from treecast.lower_bounds.prices import Floats, taken_by
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of, far_apart
@@ -52,7 +52,7 @@ class Windows(NamedTuple):
     owner: Ints
 
 
-def by_windows(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def by_windows(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound of steps by prices of steps, above those known, where some node parts others, and of demands.
 
     Its certificate are the prices of a send over each arc in step 0, then in step 1, and so on.

@@ -12,13 +12,13 @@ from treecast.errors import PlanError
 from treecast.lower_bounds import lines
 from treecast.lower_bounds.across import fewest_across
 from treecast.lower_bounds.bound import Bound, best
-from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.job import Problem
 from treecast.lower_bounds.spreads import in_pairs
 from treecast.networks import Grid, Network
 from treecast.networks.core import Ints
 
 
-def wormhole(job: Job, known: Sequence[Bound]) -> list[Bound]:
+def wormhole(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds under wormhole switching, where every other node is one step away, at a price of its distance.
 
     Every other node receives a message of its own (in a gather: sends one), so there are N - 1 messages over at least one arc.
@@ -62,7 +62,7 @@ def wormhole(job: Job, known: Sequence[Bound]) -> list[Bound]:
     return found
 
 
-def _arriving(job: Job) -> list[Bound]:
+def _arriving(job: Problem) -> list[Bound]:
     """Return the bound of transmissions where no sums will do: a chunk arrives wherever it is wanted."""
     if job.kind.adds:
         return []
@@ -70,7 +70,7 @@ def _arriving(job: Job) -> list[Bound]:
     return [Bound("transmissions", value, "M N (N - 1)", "who wants a chunk receives it")]
 
 
-def _of_lengths(job: Job, lengths: Lengths) -> list[Bound]:
+def _of_lengths(job: Problem, lengths: Lengths) -> list[Bound]:
     """Return the bounds of messages of different lengths: each that is not null takes at least one step."""
     if not job.kind.one_way or job.copies > 1:
         raise PlanError(f"no lower bounds of {job.kind.name} under wormhole switching are known")

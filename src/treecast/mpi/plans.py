@@ -3,12 +3,12 @@
 from functools import partial
 from typing import Any
 
-from treecast.calls.table import Algorithm, Row
+from treecast.calls.table import Algorithm, MethodRow
 from treecast.collectives import COLLECTIVES
 from treecast.engine.choose import ALL_PORT, ONE_PORT, Operation, check_survive, schedule_of
 from treecast.engine.lane import Lane
 from treecast.engine.planned import Planned
-from treecast.engine.transfers import Links
+from treecast.engine.transfers import Peers
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.mpi.library import tags_of
@@ -39,7 +39,7 @@ class PlanTransport(MpiTransport):
 class PlanLane(Lane):
     """The links of a rank over a transport that moves nothing of the group's."""
 
-    send, give_up = Links.send, Links.give_up
+    send, give_up = Peers.send, Peers.give_up
 
     def __init__(self, direct: PlanTransport, group: Group) -> None:
         super().__init__(direct, group)
@@ -70,7 +70,7 @@ class Plans:
         if proof:
             group.lose(rank, True, why)
 
-    def way(self, row: Row, survive: int, given: Any) -> tuple[str, str, dict[Algorithm, Any]] | None:
+    def way(self, row: MethodRow, survive: int, given: Any) -> tuple[str, str, dict[Algorithm, Any]] | None:
         """Return the name of the way that a call goes, that of the network, and the plans; None where it goes straight.
 
         ``given``: the network that was named, or None.

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from treecast.mpi.library import abandon, failed_ranks, is_under_way, tags_of
 from treecast.mpi.together import MpiTogether
-from treecast.transport.base import DIRECT, FrameError, Key, Kind, Piece, Ticket, Transport, Until, words_of
+from treecast.transport.base import DIRECT, FrameError, FrameKind, Key, Piece, Ticket, Transport, Until, words_of
 from treecast.transport.marks import PARTS
 
 _HEAD = struct.Struct("<BBHIHHI")  # as over sockets, without a length
@@ -89,7 +89,7 @@ class MpiTransport(Transport):
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control; MPI says when it is over, whether it is lent or not."""
         ticket = Ticket()
-        if key.kind != Kind.DATA:
+        if key.kind != FrameKind.DATA:
             self._say(to, key, piece)
             ticket.end(len(piece))
         elif to in self.lost:
@@ -287,9 +287,9 @@ class MpiTransport(Transport):
             key, body = Key(kind, call, stage, about, instance, group), frame[_HEAD.size :]
             if digest:
                 self.marks.fits(source, key, digest)
-            if kind == Kind.BYE:
+            if kind == FrameKind.BYE:
                 (self._due[source],) = words_of(_COUNT, body)
-            elif kind != Kind.ALIVE and not self.is_closed:
+            elif kind != FrameKind.ALIVE and not self.is_closed:
                 self._hear(source, key, body)
         except FrameError:
             self.shut(source, "frame")
@@ -303,7 +303,7 @@ class MpiTransport(Transport):
         group, number = place % 2, place // 2 // _STAGES
         call = self.marks.now(group)
         bits = status.Get_tag() - 1 & ((1 << self._bits) - 1)
-        mine = self.marks.bits(Key(Kind.DATA, call * PARTS, group=group), self._bits)
+        mine = self.marks.bits(Key(FrameKind.DATA, call * PARTS, group=group), self._bits)
         is_now = any((call * PARTS + part) % self._calls == number for part in range(PARTS))
         if status.Get_tag() != _CONTROL and is_now and mine and bits and bits != mine:
             self.marks.tell(source, group, call)
@@ -358,7 +358,7 @@ class MpiTransport(Transport):
         """
         others, fails = [rank for rank in range(self.size) if rank != self.rank], bool(self.lost) or self._gave_up
         for rank in others:
-            self._say(rank, Key(Kind.BYE), _COUNT.pack(0 if fails else self._sent[rank] + 1))
+            self._say(rank, Key(FrameKind.BYE), _COUNT.pack(0 if fails else self._sent[rank] + 1))
         self.awaited = lambda: [rank for rank in others if rank not in self._due]
         self.wait(lambda: bool(self.lost) or all(self._due.get(rank) in (0, self._came[rank]) for rank in others))
         return not (self.lost or fails) and all(self._due.values())

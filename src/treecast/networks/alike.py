@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints, Network
-from treecast.networks.symmetry import Turn, Turns
+from treecast.networks.symmetry import AbelianSymmetry, Automorphism
 
 _MOST_ARCS = 1 << 21
 _MOST_CHOICES = 4096
 
 
-def alike(network: Network) -> Turns | None:
+def alike(network: Network) -> AbelianSymmetry | None:
     """Return a symmetry of a graph that is free on ranks and on arcs, as large as is found; None where there is none.
 
     >>> import networkx as nx
@@ -187,7 +187,7 @@ class _Reduced:
             self.colour[v] = self._number("in", self.colour[v], *(each[:2] for each in sorted(some)))
         return bool(hanging)
 
-    def turns(self) -> Turns | None:
+    def turns(self) -> AbelianSymmetry | None:
         """Return turns by the digits of all ranks, with those of relays that make most of them free on arcs."""
         # 1. Levels: nodes that differ by their digits alone.
         home = np.zeros(self.network.nodes, np.int64)
@@ -204,7 +204,7 @@ class _Reduced:
         leading, following = (np.flatnonzero(some).tolist() for some in (has[:, ranks].all(1), ~has[:, ranks].any(1)))
         chosen = self._choice(leading, following, has[:, ends[0]] | has[:, ends[1]])
         # 3. Where each turn carries a node: to that of its level with the digits that result.
-        found = list[Turn]()
+        found = list[Automorphism]()
         number = self._numbered(level, has, [value for _, value in self.digits])
         node = np.argsort(number)
         if not np.array_equal(number[node], np.arange(len(node))):
@@ -215,8 +215,8 @@ class _Reduced:
                 for digit, (count, value) in enumerate(self.digits)
             ]
             words = " ".join(f"{chr(65 + digit)}+{self.digits[digit][0] // order}" for digit in moved)
-            found.append(Turn(words, order, node[self._numbered(level, has, values)]))
-        return Turns(self.network, found) if found else None
+            found.append(Automorphism(words, order, node[self._numbered(level, has, values)]))
+        return AbelianSymmetry(self.network, found) if found else None
 
     def _choice(self, leading: list[int], following: list[int], seen: NDArray[np.bool_]) -> list[tuple[int, list[int]]]:
         """Return the orders and digits of the turns that make the largest group that is free on arcs.

@@ -15,7 +15,7 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.networks.family import counted, family
 from treecast.networks.graph import Graph
-from treecast.networks.symmetry import Turns, turns_of
+from treecast.networks.symmetry import AbelianSymmetry, turns_of
 
 _MOST = 64
 
@@ -64,7 +64,7 @@ class FatTree(Graph):
         super().__init__(f"fat-tree:{ports}", names, np.concatenate([pairs, pairs[:, ::-1]]), relays)
 
     @cached_property
-    def symmetry(self) -> Turns:
+    def symmetry(self) -> AbelianSymmetry:
         """Pods turn; switches of hosts, with core switches; hosts, and which aggregation switches go with them."""
         pods, half = self.ports, self.ports // 2
         host, leaf = {"P": pods, "E": half, "H": half}, {"P": pods, "E": half}
@@ -122,7 +122,7 @@ class LeafSpine(Graph):
         self._shape = leaves, spines, hosts
 
     @cached_property
-    def symmetry(self) -> Turns:
+    def symmetry(self) -> AbelianSymmetry:
         """Leaves turn; hosts, and spines with them, as many at a time as divide both."""
         leaves, spines, hosts = self._shape
         together = gcd(spines, hosts)

@@ -14,7 +14,7 @@ from treecast.errors import NetworkError
 from treecast.networks.core import Ints
 from treecast.networks.family import counted, family
 from treecast.networks.graph import Graph, circle
-from treecast.networks.symmetry import Turns, turns_of
+from treecast.networks.symmetry import AbelianSymmetry, turns_of
 
 _MOST_NODES = 1 << 20
 _MOST_ARCS = 1 << 24
@@ -71,7 +71,7 @@ class Dragonfly(Graph):
         self._shape = groups, routers, hosts
 
     @cached_property
-    def symmetry(self) -> Turns:
+    def symmetry(self) -> AbelianSymmetry:
         """Groups turn."""
         groups, routers, hosts = self._shape
         router = {"G": groups, "R": routers}

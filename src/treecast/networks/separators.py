@@ -19,7 +19,7 @@ from treecast.networks.kept import kept
 _MOST_ARCS = 2**16  # of a network that is searched
 
 
-class Parts(NamedTuple):
+class Partition(NamedTuple):
     """A network in ``groups`` parts with ranks, between which ``arcs`` arcs lead; ``part``: int64 (N,), that of each node."""
 
     groups: int
@@ -28,7 +28,7 @@ class Parts(NamedTuple):
 
 
 @kept(64)
-def weakest_parts(network: Network) -> Parts | None:
+def weakest_parts(network: Network) -> Partition | None:
     """Return parts with many of them for each arc between them; None of networks of more than 65,536 arcs or of one rank.
 
     At first each node is a part. Those two become one that most arcs join, again and again. The best on the way are taken: those
@@ -40,7 +40,7 @@ def weakest_parts(network: Network) -> Parts | None:
     >>> from treecast.networks import network
     >>> pairs = nx.Graph([("a", "b", {"capacity": 4}), ("c", "d", {"capacity": 4}), ("b", "c"), ("a", "d")])
     >>> weakest_parts(network(pairs))
-    Parts(groups=2, arcs=4, part=array([0, 0, 1, 1]))
+    Partition(groups=2, arcs=4, part=array([0, 0, 1, 1]))
     """
     arcs = arcs_of(network)
     if network.rank_count == 1 or len(arcs.head) > _MOST_ARCS:
@@ -73,7 +73,7 @@ def weakest_parts(network: Network) -> Parts | None:
     part = np.arange(network.nodes)
     for u, v in reversed(merged[:at]):
         part[v] = part[u]
-    return Parts(best[1] + 1, best[0], np.unique(part, return_inverse=True)[1])
+    return Partition(best[1] + 1, best[0], np.unique(part, return_inverse=True)[1])
 
 
 _MOST_NODES = 2**14  # of a network that is searched

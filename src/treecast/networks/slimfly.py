@@ -17,7 +17,7 @@ from treecast.errors import NetworkError
 from treecast.networks.core import Ints
 from treecast.networks.family import counted, family
 from treecast.networks.graph import Graph
-from treecast.networks.symmetry import Symmetry, Turn, Turns
+from treecast.networks.symmetry import AbelianSymmetry, Automorphism, Symmetry
 
 _MOST = 128
 _MOST_NODES = 1 << 20
@@ -80,7 +80,7 @@ class SlimFly(Graph):
         plus, times, _ = self._field
         if prime == 2:
             return super().symmetry
-        minus, (x, y), found = np.argmax(plus == 0, axis=1), np.divmod(np.arange(q * q), q), list[Turn]()
+        minus, (x, y), found = np.argmax(plus == 0, axis=1), np.divmod(np.arange(q * q), q), list[Automorphism]()
         step = 1
         while step < q:
             m = plus[x, step]
@@ -91,9 +91,9 @@ class SlimFly(Graph):
                 (f"x+{step}", np.concatenate(moved)),
             ):
                 below = (image[:, None] * hosts + np.arange(hosts)).ravel()
-                found.append(Turn(words, prime, np.concatenate([below, len(below) + image])))
+                found.append(Automorphism(words, prime, np.concatenate([below, len(below) + image])))
             step *= prime
-        return Turns(self, found)
+        return AbelianSymmetry(self, found)
 
 
 def _prime_of(q: int) -> int:

@@ -79,7 +79,7 @@ class Translations(Symmetry):
         return np.arange(len(u)), self._network.translate(node, self._network.untranslate(u, 0))
 
 
-class Turn(NamedTuple):
+class Automorphism(NamedTuple):
     """An automorphism that is the unit after ``order`` times; ``image``: where it carries each node, int64 (N,)."""
 
     words: str
@@ -87,14 +87,14 @@ class Turn(NamedTuple):
     image: Ints
 
 
-class Turns(Symmetry):
+class AbelianSymmetry(Symmetry):
     """The group of some automorphisms that commute, each of which has its powers: element Σ d·(orders of those before) has
     the digits d, and turns by each of them so often.
 
     That they are such is not looked at here: the verifier proves it.
     """
 
-    def __init__(self, network: Network, turns: Sequence[Turn]) -> None:
+    def __init__(self, network: Network, turns: Sequence[Automorphism]) -> None:
         self.turns, self._network = tuple(turns), network
         self.order = prod(turn.order for turn in turns)
         self.words = ", ".join(turn.words for turn in turns)
@@ -189,7 +189,7 @@ Level = Mapping[str, int]
 """Nodes of one kind: their digits in order, the first the most significant, each with its radix."""
 
 
-def turns_of(network: Network, levels: Sequence[Level], *turned: Sequence[str]) -> Turns:
+def turns_of(network: Network, levels: Sequence[Level], *turned: Sequence[str]) -> AbelianSymmetry:
     """Return the symmetry of a network whose nodes are those of some levels, one behind the other, numbered by their digits.
 
     Each of ``turned`` is the names of digits to which 1 is added at once, in all nodes that have them.
@@ -198,7 +198,7 @@ def turns_of(network: Network, levels: Sequence[Level], *turned: Sequence[str]) 
     >>> turns_of(network("mesh:2x3"), [{"row": 2, "column": 3}], ["column"]).turns[0].image.tolist()
     [1, 2, 0, 4, 5, 3]
     """
-    found = list[Turn]()
+    found = list[Automorphism]()
     for names in turned:
         image, before = list[Ints](), 0
         for level in levels:
@@ -207,5 +207,5 @@ def turns_of(network: Network, levels: Sequence[Level], *turned: Sequence[str]) 
             image.append(before + np.ravel_multi_index(moved, tuple(level.values())))
             before += prod(level.values())
         order = next(level[name] for name in names for level in levels if name in level)
-        found.append(Turn(" ".join(f"{name}+1" for name in names), order, np.concatenate(image)))
-    return Turns(network, found)
+        found.append(Automorphism(" ".join(f"{name}+1" for name in names), order, np.concatenate(image)))
+    return AbelianSymmetry(network, found)

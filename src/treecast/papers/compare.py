@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from treecast.collectives import COLLECTIVES, Collective
-from treecast.description import Described, Description, count_of, describe
-from treecast.description import Table as Shown
+from treecast.description import Described, Description, Table, count_of, describe
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.models import MODELS
@@ -97,7 +96,7 @@ class Comparison(Described):
 
 @describe.register
 def _(found: Comparison) -> Description:
-    networks = Shown(
+    networks = Table(
         ("network", "nodes", "degree", "diameter", "cost", "mean distance", "arcs"),
         [_with_dashes(*list(vars(figures).values())[:-1]) for figures in found.figures],
         notes=(
@@ -118,13 +117,13 @@ def _(found: Comparison) -> Description:
     return Description(figures, tables=(networks, *tables, *_describe_growth(entries)), holds=right)
 
 
-def _describe_entries(entries: Sequence[Entry]) -> Shown:
+def _describe_entries(entries: Sequence[Entry]) -> Table:
     """Return one collective on each network as a table."""
     one = entries[0]
     rows = [(e.network, *_beside(e.steps, e.steps_lower_bound, e.ratio), *_beyond(e)) for e in entries]
     amount = count_of(one.messages, "message") if one.bytes is None else spell_total(one.collective, one.bytes)
     more = ("transmissions",) if one.bytes is None else ("messages", "takes")
-    return Shown(
+    return Table(
         ("network", "steps", "at least", "ratio", *more, "at least", "ratio"),
         rows,
         f"{_spell_work(one)}, {amount}: measured, and lower bounds",
@@ -132,7 +131,7 @@ def _describe_entries(entries: Sequence[Entry]) -> Shown:
     )
 
 
-def _describe_growth(entries: Sequence[Entry]) -> list[Shown]:
+def _describe_growth(entries: Sequence[Entry]) -> list[Table]:
     """Return the orders of growth of the networks that have them; those of one family are the same."""
     rows = dict.fromkeys(
         (_spell_work(e), e.network.partition(":")[0], e.steps_order, e.transmissions_order)
@@ -140,7 +139,7 @@ def _describe_growth(entries: Sequence[Entry]) -> list[Shown]:
         if e.steps_order
     )
     title = "orders of growth; N = n! on star:n, 2^k on hypercube:k; equal when k = Θ(n log n)"
-    return [Shown(("", "network", "steps", "transmissions"), list(rows), title)] if rows else []
+    return [Table(("", "network", "steps", "transmissions"), list(rows), title)] if rows else []
 
 
 def _with_dashes(*values: object) -> tuple[object, ...]:

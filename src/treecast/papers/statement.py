@@ -10,7 +10,7 @@ LONGEST = 18
 """The letters of the longest name of a statement."""
 
 
-class Verdict(NamedTuple):
+class Checked(NamedTuple):
     """Whether a statement holds for one n, and a remark."""
 
     holds: bool
@@ -40,13 +40,13 @@ class Statement(NamedTuple):
     false_from: int | None = None
     shows: Callable[[int], tuple[Any, Any]] | None = None
 
-    def check(self, n: int) -> Verdict:
+    def check(self, n: int) -> Checked:
         """Return whether all claims hold for one n."""
         detail = ""
         for holds, detail in self.claims(n):
             if not holds:
-                return Verdict(False, detail)
-        return Verdict(True, detail)
+                return Checked(False, detail)
+        return Checked(True, detail)
 
 
 class Statements(list[Statement]):
@@ -72,7 +72,7 @@ class Statements(list[Statement]):
         return state
 
 
-def spell_sum(findings: Sequence["Finding"]) -> str:
+def spell_sum(findings: Sequence["CheckedStatement"]) -> str:
     """Return how many statements hold and how many are false, and whether that is known of them."""
     false = [finding for finding in findings if not finding.holds]
     known = sum(finding.as_known for finding in false)
@@ -87,7 +87,7 @@ def spell_sum(findings: Sequence["Finding"]) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckedStatement:
     """The result for one statement: for which n it was checked, whether it holds for all of them, and a remark.
 
     ``as_known``: whether that is the known verdict. A statement in the paper's words that is known to be false must be found
@@ -104,7 +104,7 @@ class Finding:
 
 
 @describe.register
-def _(finding: Finding) -> Description:
+def _(finding: CheckedStatement) -> Description:
     verdict = "holds" if finding.holds else "FALSE"
     detail = f"  {finding.detail}" if finding.detail else ""
     head = f"{verdict}  {finding.name:<{LONGEST}}  {finding.checked:<11} {finding.seconds:8.2f} s{detail}"

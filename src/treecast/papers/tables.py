@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from treecast.collectives import Collective
-from treecast.description import Description, describe
-from treecast.description import Table as Shown
+from treecast.description import Description, Table, describe
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.models import MODELS
@@ -31,7 +30,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Table:
+class BoundTable:
     """One of the paper's tables of lower bounds: its title, the meaning of its letters, and its lines."""
 
     title: str
@@ -40,13 +39,13 @@ class Table:
 
 
 @describe.register
-def _(table: Table) -> Description:
+def _(table: BoundTable) -> Description:
     rows = [(ln.problem, ln.steps_formula, ln.steps, ln.transmissions_formula, ln.transmissions) for ln in table.lines]
     columns = ("problem", "steps", "", "transmissions", "")
-    return Description(asdict(table), tables=(Shown(columns, rows, f"{table.title}\n{table.letters}"),))
+    return Description(asdict(table), tables=(Table(columns, rows, f"{table.title}\n{table.letters}"),))
 
 
-def tables(network: Network, messages: int = 1, copies: int = 1) -> list[Table]:
+def tables(network: Network, messages: int = 1, copies: int = 1) -> list[BoundTable]:
     """Return the paper's Tables 1 and 2 of a star network, or 3 of a hypercube, for M messages and x copies.
 
     Raises PlanError for other networks, and for more copies than the network has disjoint trees.
@@ -82,7 +81,7 @@ _FORMULAS: dict[str, Sequence[tuple[str, str]]] = {
 _FORMULAS["Table 3"] = [(steps.replace("(n-1)", "k").replace("D", "k"), sends) for steps, sends in _FORMULAS["Table 2"]]
 
 
-def _table(name: str, network: Network, messages: int, copies: int) -> Table:
+def _table(name: str, network: Network, messages: int, copies: int) -> BoundTable:
     nodes, degree, far = network.nodes, max(1, network.ports), max(1, network.diameter)
     t, total = sum_of_distances(network), messages * copies
     sends = (messages * (nodes - 1), total * (nodes - 1), total * nodes * (nodes - 1), total * t, total * nodes * t)
@@ -100,7 +99,7 @@ def _table(name: str, network: Network, messages: int, copies: int) -> Table:
     else:
         where = f"k = {network.ports}, N = 2^k = {nodes:,}, t = k N / 2 = {t:,}"
     letters = f"{where}, M = {messages:,}, x = {'n - 1 = ' if name == 'Table 1' else ''}{copies:,}"
-    return Table(f"{name}: lower bounds on {network.spec}", letters, tuple(lines))
+    return BoundTable(f"{name}: lower bounds on {network.spec}", letters, tuple(lines))
 
 
 def sum_of_distances(network: Network) -> int:

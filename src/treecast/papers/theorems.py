@@ -10,11 +10,11 @@ from treecast.papers.hypercube import statements as hypercube
 from treecast.papers.mesh import statements as mesh
 from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
-from treecast.papers.statement import Finding, Statement
+from treecast.papers.statement import CheckedStatement, Statement
 from treecast.papers.trees import statements as trees
 from treecast.progress import Progress, part_of, report, reporting
 
-__all__ = ["PAPERS", "SIZES", "Finding", "check_theorems"]
+__all__ = ["PAPERS", "SIZES", "CheckedStatement", "check_theorems"]
 
 PAPERS: dict[str, tuple[Statement, ...]] = {
     "star": (*star.stated, *star_collectives.stated),
@@ -45,7 +45,7 @@ SIZES = {
 
 def check_theorems(
     paper: str = "star", up_to: int | None = None, progress: Progress | None = None, *, only: Sequence[str] = ()
-) -> list[Finding]:
+) -> list[CheckedStatement]:
     """Check the statements of a paper by computing.
 
     Parameters
@@ -61,7 +61,7 @@ def check_theorems(
 
     Returns
     -------
-    list of Finding
+    list of CheckedStatement
         Of each statement its words, the sizes for which it was checked, and whether it holds. Statements of a paper that
         are known to be false are there in its own words: for them ``holds`` is False, and ``as_known`` is True.
 
@@ -83,7 +83,7 @@ def check_theorems(
         return list(each_theorem(paper, up_to, only))
 
 
-def each_theorem(paper: str, up_to: int | None = None, only: Sequence[str] = ()) -> Iterator[Finding]:
+def each_theorem(paper: str, up_to: int | None = None, only: Sequence[str] = ()) -> Iterator[CheckedStatement]:
     """Return the statements of a paper one after another, each as it is checked: see ``check_theorems``."""
     if paper not in PAPERS:
         hint = did_you_mean(paper, PAPERS)
@@ -124,7 +124,7 @@ def _last(statement: Statement, up_to: int | None) -> int:
     return max(statement.least, min(statement.most, up_to or statement.usual))
 
 
-def _find(statement: Statement, letter: str, up_to: int | None) -> Finding:
+def _find(statement: Statement, letter: str, up_to: int | None) -> CheckedStatement:
     began, details, holds = time.perf_counter(), list[str](), True
     last = _last(statement, up_to)
     checked, as_known = f"{letter} = {statement.least} … {last}", last < (statement.false_from or last + 1)
@@ -137,7 +137,7 @@ def _find(statement: Statement, letter: str, up_to: int | None) -> Finding:
             break
         details.append(detail)
     seconds = time.perf_counter() - began
-    return Finding(statement.name, statement.says, checked, holds, as_known, _join(details), seconds)
+    return CheckedStatement(statement.name, statement.says, checked, holds, as_known, _join(details), seconds)
 
 
 def _join(details: list[str]) -> str:

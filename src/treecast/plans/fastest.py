@@ -37,7 +37,7 @@ _FAR = 0.25  # above the bound, where builders for any machine are asked, too
 
 
 @dataclass(frozen=True)
-class Choice:
+class Contender:
     """A builder and a job of some number of chunks, and the seconds that they take."""
 
     seconds: float
@@ -194,12 +194,12 @@ class Search:
         suited = entry.suits(job, self._chunk(messages), self.costs.default)
         return replace(job, options={**suited, **job.options})
 
-    def best_of_all(self, entries: Sequence[Builder]) -> Choice:
+    def best_of_all(self, entries: Sequence[Builder]) -> Contender:
         """Return the choice that takes the least time. Builders with a closed form come first: they may meet the bound.
 
         Those for any machine come last, where the others are far from it.
         """
-        found = list[Choice]()
+        found = list[Contender]()
         large = self.one.network.nodes > self.most_built
         own = [entry for entry in entries if entry.is_for(self.one) and not entry.baseline]
         able = [entry for entry in own or entries if entry.claims or not large] or list(entries)
@@ -219,14 +219,14 @@ class Search:
             )
         return min(found, key=_cost)
 
-    def best(self, entry: Builder, others: Sequence[Choice] = ()) -> list[Choice]:
+    def best(self, entry: Builder, others: Sequence[Contender] = ()) -> list[Contender]:
         """Return the number of chunks with which a builder takes the least time; none where it can do none, or is not built for
         any, as a lower bound says that it cannot take less than others.
         """
         if entry.claims is not None and not self.one.model.combining:
             claimed = (self._claimed(entry, messages) for messages in self._cut(self._around(entry)))
             return sorted(filter(None, claimed), key=_cost)[:1]
-        found, seconds = list[Choice](), min((choice.seconds for choice in others), default=inf)
+        found, seconds = list[Contender](), min((choice.seconds for choice in others), default=inf)
         counts = self._cut(self._few())
         for least, messages in sorted((self._least(messages, entry), messages) for messages in counts):
             if least < seconds * _LESS and (choice := self._built(entry, messages)):
@@ -252,14 +252,14 @@ class Search:
         """Return the bytes of each of so many chunks of a block."""
         return cut(self.block, messages, self.amount.item).chunk
 
-    def _claimed(self, entry: Builder, messages: int) -> Choice | None:
+    def _claimed(self, entry: Builder, messages: int) -> Contender | None:
         job = self.job(messages, entry)
         steps = _steps(entry, job)
         if steps is None:
             return None
-        return Choice(steps * self.costs.default.step_time(self._chunk(messages)), job, entry)
+        return Contender(steps * self.costs.default.step_time(self._chunk(messages)), job, entry)
 
-    def _built(self, entry: Builder, messages: int) -> Choice | None:
+    def _built(self, entry: Builder, messages: int) -> Contender | None:
         job = self.job(messages, entry)
         if entry.why_not(job):
             return None
@@ -268,7 +268,7 @@ class Search:
         except PlanError:
             return None
         schedule = replace(schedule_of(job, entry, built), sizes=self.sizes(messages))
-        return Choice(seconds_by_steps(schedule, self.costs), job, entry, built)
+        return Contender(seconds_by_steps(schedule, self.costs), job, entry, built)
 
     def _around(self, entry: Builder) -> list[int]:
         """Return the chunk counts that a closed form leaves in the running."""
@@ -308,7 +308,7 @@ class Search:
         return self.most if best == inf else max(1, min(self.most, isqrt(int(best))))
 
 
-def _cost(choice: Choice) -> tuple[float, int]:
+def _cost(choice: Contender) -> tuple[float, int]:
     """Return what choices are compared by: the seconds, then the number of chunks."""
     return choice.seconds, choice.messages
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.collectives import COLLECTIVES, Kind
 from treecast.errors import FormatError
-from treecast.programs.order import Order
+from treecast.programs.order import ExecutionOrder
 from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Place
 from treecast.programs.rules import rule
 from treecast.programs.verdict import Findings, Where
@@ -238,7 +238,7 @@ def trace(
     return Contents(places, sets, moves, none, value, writer, *sides, reads, used)
 
 
-def trace_program(order: Order, buffers: Places) -> Contents:
+def trace_program(order: ExecutionOrder, buffers: Places) -> Contents:
     """Return the contents of buffers after a program. Messages under way stand behind them, send by send."""
     program, ended = order.program, order.ended
     count = np.zeros(len(program), np.int64)

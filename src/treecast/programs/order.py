@@ -76,7 +76,7 @@ _MOST_BITS, _MOST_LINKS = 2**33, 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class ExecutionOrder:
     """When operations begin and end: ``begins`` and ``ends``, int64 (operations,), in steps; -1 where they never do.
 
     ``ended`` are the operations in an order in which they end. ``together``: whether a send ends only when its receive has begun.
@@ -127,14 +127,14 @@ class Order:
         return starts(np.bincount(head, minlength=len(program))), tail[turn], level[turn]
 
 
-def find_order(program: Program, pairs: Pairs, together: bool = False) -> Order:
+def find_order(program: Program, pairs: Pairs, together: bool = False) -> ExecutionOrder:
     """Return when each operation begins and ends, if nothing but waits, its lane and its messages holds it up.
 
     Raises FormatError when too many raise and lower one of its counts.
     """
     time, ended = _run(program, pairs, together)
     if program.counts is None or len(ended) < len(program):
-        return Order(program, pairs, together, time[::2], time[1::2], ended)
+        return ExecutionOrder(program, pairs, together, time[::2], time[1::2], ended)
     return replace(find_order(_with_counts(program, program.counts), pairs, together), taken=ended)
 
 
@@ -200,7 +200,7 @@ def _with_counts(program: Program, counts: Counts) -> Program:
 @rule(
     "order", "nothing waits in a circle, and nothing goes before the step of a thing it waits for", of=("goal", "msccl")
 )
-def judge_order(found: Findings, order: Order) -> bool:
+def judge_order(found: Findings, order: ExecutionOrder) -> bool:
     """Judge ``order``: whether every operation comes to its end. Return whether it is kept."""
     found.judged("order")
     program, stuck = order.program, order.ends < 0
@@ -219,7 +219,7 @@ def judge_order(found: Findings, order: Order) -> bool:
 
 
 @rule("in-flight", "nothing waits in a circle where queues are as long as the protocol has them", of=("msccl",))
-def judge_in_flight(found: Findings, order: Order, room: int) -> None:
+def judge_in_flight(found: Findings, order: ExecutionOrder, room: int) -> None:
     """Judge ``in-flight``: where lanes block one another because each connection holds no more than ``room`` units.
 
     Lanes get as far as they get in whatever order they take turns, so one run decides.
@@ -286,7 +286,7 @@ def waits_of(program: Program) -> dict[int, list[int]]:
     return waits
 
 
-def receives_before(order: Order) -> tuple[dict[int, list[int]], dict[int, int]]:
+def receives_before(order: ExecutionOrder) -> tuple[dict[int, list[int]], dict[int, int]]:
     """Return the receives of each rank, and for each send which of those of its rank have surely ended when it begins, as bits.
 
     They have as its waits say, and theirs. Raises FormatError when that is too much to tell.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from treecast.errors import FormatError
 from treecast.programs.dataflow import Contents
-from treecast.programs.order import Order
+from treecast.programs.order import ExecutionOrder
 from treecast.programs.program import BUFFER, ORDERED, READ, RELAXED, TOLD, WRITE
 from treecast.programs.rules import rule
 from treecast.programs.verdict import Findings
@@ -27,7 +27,7 @@ _MOST_PAIRS, _MOST_BITS, _WORD = 2**21, 2**33, 63
 
 
 @rule("race", "of two uses of a place, one of which writes, one surely comes first", of=("msccl",))
-def judge_races(found: Findings, order: Order, contents: Contents, buffers: Sequence[str]) -> None:
+def judge_races(found: Findings, order: ExecutionOrder, contents: Contents, buffers: Sequence[str]) -> None:
     """Judge ``race``: operations that use one place, one of them writing, in no order, or that read and write in places that
     overlap. ``buffers``: their names.
     """
@@ -62,7 +62,7 @@ def judge_races(found: Findings, order: Order, contents: Contents, buffers: Sequ
     found.these("race", np.unique(later[left]), say, program.where)
 
 
-def _unordered_here(order: Order, earlier: Ints, later: Ints) -> Ints:
+def _unordered_here(order: ExecutionOrder, earlier: Ints, later: Ints) -> Ints:
     """Return which pairs of operations are not ordered by the operations of their rank."""
     program, ended = order.program, order.ended
     if not len(later):
@@ -79,7 +79,7 @@ def _unordered_here(order: Order, earlier: Ints, later: Ints) -> Ints:
     return np.concatenate(left)
 
 
-def _unordered(order: Order, earlier: Ints, later: Ints) -> Ints:
+def _unordered(order: ExecutionOrder, earlier: Ints, later: Ints) -> Ints:
     """Return which pairs of operations nothing orders at all, neither on their rank nor through others."""
     lane = order.program.lane[earlier]
     lanes, left = np.unique(lane), [np.empty(0, np.int64)]
@@ -91,7 +91,9 @@ def _unordered(order: Order, earlier: Ints, later: Ints) -> Ints:
     return np.concatenate(left)
 
 
-def _is_before(order: Order, ended: Ints, lanes: Ints, pairs: tuple[Ints, Ints], first: int) -> NDArray[np.bool_]:
+def _is_before(
+    order: ExecutionOrder, ended: Ints, lanes: Ints, pairs: tuple[Ints, Ints], first: int
+) -> NDArray[np.bool_]:
     """Return of which pairs the earlier has ended when the later has, by clocks of these lanes; rows are from ``first`` on."""
     program, (earlier, later) = order.program, pairs
     column = np.full(len(program.first) - 1, -1, np.int64)
@@ -102,7 +104,7 @@ def _is_before(order: Order, ended: Ints, lanes: Ints, pairs: tuple[Ints, Ints],
 
 
 def _spread(
-    order: Order, ended: Ints, marks: tuple[Ints, Ints, Any], first: int = 0, level: int | None = None
+    order: ExecutionOrder, ended: Ints, marks: tuple[Ints, Ints, Any], first: int = 0, level: int | None = None
 ) -> NDArray[Any]:
     """Return the marks of all that has ended when an operation has: a row for each of those that ``ended``, from ``first`` on.
 
@@ -152,10 +154,10 @@ class Use(NamedTuple):
         return TOLD if self.writes else ORDERED
 
 
-class Reach:
+class Reachability:
     """Which operations come after some ``sources``. Raises FormatError when these are too many."""
 
-    def __init__(self, order: Order, sources: Iterable[int]) -> None:
+    def __init__(self, order: ExecutionOrder, sources: Iterable[int]) -> None:
         every, n = np.unique(list(sources)), len(order.program)
         if len(every) * n > _MOST_BITS:
             raise FormatError(f"this plan is too large to judge: {len(every):,} of {n:,} parts are of one buffer")
@@ -181,7 +183,7 @@ class Uses:
     """
 
     found: Findings
-    order: Order
+    order: ExecutionOrder
     of: Mapping[int, Sequence[Use]]
     launches: Mapping[int, tuple[int, int]]
     name: Callable[[int], str]
@@ -197,7 +199,7 @@ class Uses:
         rank = self.order.program.rank
         for buffer in sorted(self.of):
             own, launch = self.of[buffer], self.launches.get(buffer)
-            reach = Reach(self.order, [one for use in own for one in use.operations] + list(launch or ()))
+            reach = Reachability(self.order, [one for use in own for one in use.operations] + list(launch or ()))
             for one, other, places in _meet(own):
                 self._judge_pair(reach, (one, other), buffer, places)
             if launch is not None:
@@ -205,7 +207,7 @@ class Uses:
                     if not use.flagged and rank[use.operation] != rank[launch[0]]:
                         self._judge_times(reach, use, launch, self.spell(buffer, use.lo))
 
-    def _judge_pair(self, reach: Reach, pair: tuple[Use, Use], buffer: int, places: range) -> None:
+    def _judge_pair(self, reach: Reachability, pair: tuple[Use, Use], buffer: int, places: range) -> None:
         """Judge two uses of some places."""
         ways, some = (pair, pair[::-1]), places if pair[0].each or pair[1].each else places[:1]
         if any(all(reach.follows(a.at(place), b.at(place), a.level) for place in some) for a, b in ways):
@@ -219,7 +221,7 @@ class Uses:
         else:
             self.found.note("race", f"{uses} nothing orders them", *where(one))
 
-    def _judge_times(self, reach: Reach, use: Use, launch: tuple[int, int], place: str) -> None:
+    def _judge_times(self, reach: Reachability, use: Use, launch: tuple[int, int], place: str) -> None:
         """Judge that the buffer of another rank is used after that has begun, and before it has ended."""
         program, name, (begin, end) = self.order.program, self.name(use.operation), launch
         where = program.where(use.operation)

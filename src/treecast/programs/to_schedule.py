@@ -18,7 +18,7 @@ from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.programs.dataflow import Contents
-from treecast.programs.order import Order, receives_before
+from treecast.programs.order import ExecutionOrder, receives_before
 from treecast.ragged import Ints, starts, turns
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.verification.verifier import verify
@@ -163,7 +163,7 @@ def _with_owners(file: str, collective: Collective, chunk: Ints, sent: Sent) -> 
 _MOST_VISITS = 10_000_000
 
 
-def find_contents(order: Order, collective: Collective, where: Network, begins: Ints | None) -> Schedule:
+def find_contents(order: ExecutionOrder, collective: Collective, where: Network, begins: Ints | None) -> Schedule:
     """Return the schedule of a program that never waits in a circle, as if it were written for a collective on a network.
 
     Only chunks that somebody wants go on. Messages that would carry nothing are left out. Of a reduction each carries the sum.
@@ -180,7 +180,7 @@ def find_contents(order: Order, collective: Collective, where: Network, begins: 
     return right_one("no contents were found that these messages could carry: ", make)
 
 
-def _carried(order: Order, collective: Collective) -> dict[int, int]:
+def _carried(order: ExecutionOrder, collective: Collective) -> dict[int, int]:
     """Return the chunks that each send carries, as bits; sends that carry nothing are left out."""
     program, kind, pairs = order.program, collective.traits, order.pairs
     if kind.adds:
@@ -232,7 +232,7 @@ def _bits(number: int) -> Iterator[int]:
         number ^= low
 
 
-def _check_sizes(order: Order, carried: dict[int, int], begins: Ints | None) -> None:
+def _check_sizes(order: ExecutionOrder, carried: dict[int, int], begins: Ints | None) -> None:
     if begins is None:
         return
     for send, bits in carried.items():
@@ -242,7 +242,7 @@ def _check_sizes(order: Order, carried: dict[int, int], begins: Ints | None) -> 
             raise FormatError(f"{words}, and its contents {size:,}")
 
 
-def _rows(order: Order, where: Network, carried: dict[int, int]) -> Rows:
+def _rows(order: ExecutionOrder, where: Network, carried: dict[int, int]) -> Rows:
     """Return a row for each message, in the step in which it begins, and no two at once on an arc."""
     program = order.program
     sends = sorted(carried, key=lambda send: (order.began(send), send))

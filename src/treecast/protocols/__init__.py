@@ -38,8 +38,8 @@ from treecast.schedule.description import spell_steps
 from treecast.schedule.tree_of_rows import first_controls, trees_of_rows
 
 __all__ = [
-    "Agreement",
     "Certificate",
+    "Conformance",
     "Content",
     "Conversation",
     "Flit",
@@ -62,7 +62,7 @@ _SHOWN = 5  # sends of each kind that are missing, or too many
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Conformance:
     """The sends of the nodes; those of the schedule that are ``missing``, and those that are ``more`` than it has."""
 
     schedule: Schedule
@@ -159,10 +159,10 @@ def agrees(schedule: Schedule) -> bool:
     return compare_with_nodes(schedule).holds
 
 
-def compare_with_nodes(schedule: Schedule) -> Agreement:
+def compare_with_nodes(schedule: Schedule) -> Conformance:
     """Run the protocol of a schedule and compare the sends of the nodes with its rows. Raises as ``run_protocol`` does."""
     conversation = run_protocol(schedule)
-    return Agreement(schedule, conversation, *differences(schedule, conversation))
+    return Conformance(schedule, conversation, *differences(schedule, conversation))
 
 
 def differences(schedule: Schedule, conversation: Conversation) -> tuple[list[Send], list[Send]]:
@@ -253,7 +253,7 @@ def _data_of_root(
 
 
 @describe.register
-def _(found: Agreement) -> Description:
+def _(found: Conformance) -> Description:
     conversation, kinds = found.conversation, Counter(one.kind for one in found.conversation.sends)
     figures = {
         "protocol": found.schedule.builder,

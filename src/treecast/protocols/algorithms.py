@@ -24,7 +24,7 @@ from treecast.protocols.synchronous import (
 )
 
 
-class Gossip(NamedTuple):
+class GossipMemory(NamedTuple):
     """The memory of a node that gossips: the time of unit 0, the messages it holds (M), and those that each link carried (L)."""
 
     begun: int
@@ -33,7 +33,7 @@ class Gossip(NamedTuple):
 
 
 def in_phases(
-    local: Local, memory: Gossip | None, now: int, heard: Heard, *, units: Sequence[int], gossip: int
+    local: Local, memory: GossipMemory | None, now: int, heard: Heard, *, units: Sequence[int], gossip: int
 ) -> Thought:
     """Each unit of time has a dimension, over which all who have heard anything send whatever has not gone over that link.
 
@@ -44,7 +44,7 @@ def in_phases(
     if memory is None:
         told = next((news.left for news in heard.values() if isinstance(news, News)), None)
         begun = now if told is None else now - (len(units) - told)
-        memory = Gossip(begun, frozenset[int]([local.name] if local.root else []), nothing)
+        memory = GossipMemory(begun, frozenset[int]([local.name] if local.root else []), nothing)
     unit, over = now - memory.begun, list(memory.over)
     came = {port: news.owners for port, news in heard.items() if isinstance(news, News)}
     held = frozenset[int](memory.held.union(*came.values()))
@@ -58,7 +58,7 @@ def in_phases(
     news = held - over[port]
     over[port] |= news
     plans = [PlannedSend(now, port, News(news, len(units) - 1 - unit))] if news else []
-    return Gossip(memory.begun, held, tuple(over)), [*plans, PlannedSend(now + 1, port, None)]
+    return GossipMemory(memory.begun, held, tuple(over)), [*plans, PlannedSend(now + 1, port, None)]
 
 
 _DEALT = -2  # the root's memory: all is planned

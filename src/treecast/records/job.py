@@ -49,7 +49,7 @@ def spell_ranks(ranks: Iterable[int], most: int = 12) -> str:
     return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")
 
 
-class Job:
+class JobRecord:
     """The calls of all ranks, ``calls``. ``ranks``: how many there are, where that is known.
 
     ``groups``: those of the program, ``several``, then the pairs. ``kinds``: a row of ``KIND`` for each kind, ``way``: that

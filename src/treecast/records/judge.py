@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.description import count_of
-from treecast.records.job import Job, spell_ranks
-from treecast.records.ras import Counts
+from treecast.records.job import JobRecord, spell_ranks
+from treecast.records.ras import CallCounts
 from treecast.records.steps import find_strays
 from treecast.records.unlike import find_unlike
 from treecast.records.verdict import Verdict
@@ -17,7 +17,7 @@ _MOST = 4
 
 
 def judge(
-    job: Job, waits: Waits, taken: float | None = None, *, moved: bool | None = None
+    job: JobRecord, waits: Waits, taken: float | None = None, *, moved: bool | None = None
 ) -> tuple[list[Verdict], list[str]]:
     """Return the verdicts on a job, the first first, and notes.
 
@@ -55,7 +55,7 @@ def judge(
     return (found or [Verdict("alright", (), "no rank waits for another, and all calls agree")])[:_MOST], notes
 
 
-def _firm(job: Job, blamed: list[Verdict], notes: list[str]) -> list[Verdict]:
+def _firm(job: JobRecord, blamed: list[Verdict], notes: list[str]) -> list[Verdict]:
     """Return the verdicts on waiting that stand: those without a record only where nobody else is to blame, symptoms last."""
     ended = sorted((verdict for verdict in blamed if verdict.kind == "ended"), key=lambda verdict: verdict.since)
     if ended:
@@ -75,7 +75,7 @@ def _firm(job: Job, blamed: list[Verdict], notes: list[str]) -> list[Verdict]:
     return firm or ended or [verdict for verdict in blamed if verdict.kind in ("stalled", "cannot")]
 
 
-def _find_early(job: Job) -> list[int]:
+def _find_early(job: JobRecord) -> list[int]:
     """Return ranks whose records are older than others': these ended calls of all that those had not made."""
     if job.vague:
         return []
@@ -93,14 +93,14 @@ def _find_early(job: Job) -> list[int]:
     return sorted(found)
 
 
-def quiet_seconds(job: Job, taken: float | None = None) -> float | None:
+def quiet_seconds(job: JobRecord, taken: float | None = None) -> float | None:
     """Return how long before the records were made the last call was, None where that is not known."""
     written = taken if taken is not None else max((dump.written for dump in job.dumps.values()), default=0.0)
     last = int(job.calls["begun"].max(initial=0))
     return written - last / 1e9 if written and last else None
 
 
-def _was_running(job: Job, taken: float | None) -> bool:
+def _was_running(job: JobRecord, taken: float | None) -> bool:
     """Return whether the last call is so near to the moment of recording that the job may just have been between two."""
     quiet = quiet_seconds(job, taken)
     gaps = [np.diff(np.sort(calls["begun"][-200:])) for rank in job.dumps if len(calls := job.of(rank)) > 2]
@@ -109,7 +109,7 @@ def _was_running(job: Job, taken: float | None) -> bool:
     return -1.5 <= quiet < min(max(10 * float(np.median(np.concatenate(gaps))) / 1e9, 0.5), 30)
 
 
-def _find_behind(job: Job) -> list[Verdict]:
+def _find_behind(job: JobRecord) -> list[Verdict]:
     """Return a verdict on a rank that comes late again and again, by the median over calls that all made."""
     made = job.common
     if not len(made):
@@ -131,7 +131,7 @@ def _find_behind(job: Job) -> list[Verdict]:
     return []
 
 
-def judge_counts(counts: list[Counts]) -> list[Verdict]:
+def judge_counts(counts: list[CallCounts]) -> list[Verdict]:
     """Return verdicts on what NCCL's RAS tells: awaited are those who have launched the fewest operations."""
     found = list[Verdict]()
     for each in counts:
@@ -153,7 +153,7 @@ def judge_counts(counts: list[Counts]) -> list[Verdict]:
     return found
 
 
-def limits_of(job: Job) -> list[str]:
+def limits_of(job: JobRecord) -> list[str]:
     """Return what the records do not show."""
     lost = [rank for rank in range(job.size) if rank not in job.dumps]
     cut = [rank for rank, dump in job.dumps.items() if dump.is_cut]

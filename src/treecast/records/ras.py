@@ -16,7 +16,7 @@ _NO_COMMA = re.compile(r'(["\w}\]])(\s*\n\s*")')
 _RANK = re.compile(r"^\s*Rank (\d{1,9}) ", re.M)
 
 
-class Counts(NamedTuple):
+class CallCounts(NamedTuple):
     """Of one communicator: a row for each count (operation, how many ranks, those that are named), and ranks that are silent.
 
     ``size``: how many ranks it has.
@@ -36,11 +36,11 @@ def is_ras(head: bytes) -> bool:
     )
 
 
-def read_ras(text: str) -> list[Counts]:
+def read_ras(text: str) -> list[CallCounts]:
     """Return the communicators whose ranks differ, or of which some are silent. Raises FormatError."""
     if text.lstrip().startswith("{"):
         return _read_json(text)
-    found, heads = list[Counts](), list(_HEAD.finditer(text))
+    found, heads = list[CallCounts](), list(_HEAD.finditer(text))
     for head, after in zip(heads, [*heads[1:], None], strict=True):
         part = text[head.end() : after.start() if after else len(text)]
         marks = [*_COUNT.finditer(part), *_MISSING.finditer(part)]
@@ -55,13 +55,13 @@ def read_ras(text: str) -> list[Counts]:
         if rows or missing:
             kind = match[1] if (match := _KIND.search(part)) else ""
             size = sum(row[1] for row in rows) + len(missing)
-            found.append(Counts(head[2], kind, size, tuple(sorted(rows)), missing))
+            found.append(CallCounts(head[2], kind, size, tuple(sorted(rows)), missing))
     return found
 
 
-def _read_json(text: str) -> list[Counts]:
+def _read_json(text: str) -> list[CallCounts]:
     """Read the form of NCCL 2.28 and on; 2.28.9 leaves out a comma at the end of a line."""
-    found = list[Counts]()
+    found = list[CallCounts]()
     try:
         for said in json.loads(_NO_COMMA.sub(r"\1,\2", text))["communicators"]:
             made = {int(each["rank"]): dict[str, int](each["collective_counts"]) for each in said["ranks"]}
@@ -74,7 +74,7 @@ def _read_json(text: str) -> list[Counts]:
             rows = tuple((count, len(some), tuple(some)) for count, some in sorted(ranks.items()) if kinds)
             if rows or missing:
                 kind = kinds[0] if len(kinds) == 1 else ""
-                found.append(Counts(str(said["hash"])[:40], kind, int(said["size"]), rows, missing))
+                found.append(CallCounts(str(said["hash"])[:40], kind, int(said["size"]), rows, missing))
     except BROKEN as error:
         raise FormatError(f"NCCL's RAS cannot be read: {type(error).__name__}") from None
     return found

@@ -15,7 +15,7 @@ from treecast.files import write_whole
 from treecast.records.dump import Dump, Tables, read_dump
 from treecast.records.logs import read_log, read_stack
 from treecast.records.plain import BROKEN, MOST_BYTES, Plain
-from treecast.records.ras import Counts, is_ras, read_ras
+from treecast.records.ras import CallCounts, is_ras, read_ras
 from treecast.records.ring import MAGIC, read_ring
 
 _TEXTS = (".log", ".txt", ".err", ".out", ".stack", ".pyspy")
@@ -39,7 +39,7 @@ class Found:
     dumps: list[Dump] = field(default_factory=list[Dump])
     tables: Tables = field(default_factory=Tables)
     refused: list[str] = field(default_factory=list[str])
-    counts: list[Counts] = field(default_factory=list[Counts])
+    counts: list[CallCounts] = field(default_factory=list[CallCounts])
     has_counts: bool = False
 
 

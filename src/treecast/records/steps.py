@@ -5,10 +5,10 @@ from collections import defaultdict
 import numpy as np
 
 from treecast.ragged import Ints
-from treecast.records.job import Job
+from treecast.records.job import JobRecord
 
 
-def find_strays(job: Job) -> dict[int, tuple[int, int]]:
+def find_strays(job: JobRecord) -> dict[int, tuple[int, int]]:
     """Return for each rank out of step its call and the one that ranks of its kind made there.
 
     Ranks go together while their calls are alike: the title of the group, the signature, of sends and receives how far on
@@ -41,7 +41,7 @@ def find_strays(job: Job) -> dict[int, tuple[int, int]]:
     return found
 
 
-def _begin_together(job: Job, rows: dict[int, int], titles: Ints) -> dict[int, int]:
+def _begin_together(job: JobRecord, rows: dict[int, int], titles: Ints) -> dict[int, int]:
     """Return the calls from which on all ranks recorded theirs, by rank; nothing where there is none."""
     places = dict[int, dict[int, int]]()
     for rank, begin in rows.items():

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from treecast.ragged import Ints
 from treecast.records.dump import Calls, is_exchange
-from treecast.records.job import Job, spell_ranks
+from treecast.records.job import JobRecord, spell_ranks
 from treecast.records.verdict import Verdict
 
 _MOST_SHIFT, _LOOK = 8, 6
 
 
-def find_unlike(job: Job) -> list[tuple[Verdict, bool]]:
+def find_unlike(job: JobRecord) -> list[tuple[Verdict, bool]]:
     """Return a verdict for each group whose ranks differ, on its first such call, the earliest first.
 
     With it goes whether that call ended at all ranks that made it, so that it keeps nobody waiting.
@@ -38,12 +38,12 @@ def find_unlike(job: Job) -> list[tuple[Verdict, bool]]:
     return sorted(found, key=lambda pair: pair[0].since)
 
 
-def _moved(job: Job, rows: Calls, name: str) -> Ints:
+def _moved(job: JobRecord, rows: Calls, name: str) -> Ints:
     """Return how many elements rows of ``made`` have sent or received."""
     return job.kinds[name][job.calls["kind"][rows["call"]]]
 
 
-def _misfit(job: Job, starts: Ints, counts: Ints, whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _misfit(job: JobRecord, starts: Ints, counts: Ints, whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which calls have splits that do not fit, of ``whole`` ones, which all members made."""
     number, known = job.kinds["splits"][job.calls["kind"][job.common["call"]]], dict[bytes, bool]()
     found = np.zeros(len(starts), np.bool_)
@@ -55,14 +55,14 @@ def _misfit(job: Job, starts: Ints, counts: Ints, whole: NDArray[np.bool_]) -> N
     return found
 
 
-def _by_place(job: Job, rows: Calls) -> tuple[Ints, Ints]:
+def _by_place(job: JobRecord, rows: Calls) -> tuple[Ints, Ints]:
     """Return the splits of what all members made under one number, and the calls, by their places in the group."""
     members = np.array(job.groups[int(rows["group"][0])].members)
     calls = rows["call"][np.searchsorted(rows["rank"], members)]
     return job.kinds["splits"][job.calls["kind"][calls]], calls
 
 
-def _unequal(job: Job, numbers: Ints) -> list[tuple[int, int]]:
+def _unequal(job: JobRecord, numbers: Ints) -> list[tuple[int, int]]:
     """Return the pairs of places in a group of which the one does not send what the other receives."""
     which: list[int] = numbers.tolist()
     sides = [job.splits[number] for number in which]
@@ -72,7 +72,7 @@ def _unequal(job: Job, numbers: Ints) -> list[tuple[int, int]]:
     return [(a, b) for a, b in np.argwhere(sent != received.T).tolist()]
 
 
-def _splits(job: Job, group: int, number: int) -> Verdict:
+def _splits(job: JobRecord, group: int, number: int) -> Verdict:
     """Return the verdict on an exchange: the pairs that do not fit where splits are recorded, else the sums."""
     rows, members = job.at(group, number), job.groups[group].members
     kind, since = job.signatures[int(rows["like"][0])].kind, int(rows["begun"].min())
@@ -95,7 +95,7 @@ def _splits(job: Job, group: int, number: int) -> Verdict:
     return Verdict("splits", tuple(rows["rank"].tolist()), text, sure=False, since=since)
 
 
-def _odd(job: Job, group: int, number: int) -> Verdict:
+def _odd(job: JobRecord, group: int, number: int) -> Verdict:
     """Return the verdict on a call whose signatures differ: the odd ones by majority, else by groups of the same title."""
     # 1. What is usual.
     rows = job.at(group, number)
@@ -137,7 +137,7 @@ def _odd(job: Job, group: int, number: int) -> Verdict:
     return Verdict(kind, tuple(named), text, sure, since=int(rows["begun"].min()), places=places)
 
 
-def _align(job: Job, group: int, number: int, odd: int, usual: int) -> tuple[str, int]:
+def _align(job: JobRecord, group: int, number: int, odd: int, usual: int) -> tuple[str, int]:
     """Return how an odd rank's calls fit those of the others again: skipped or extra, how many; swapped; "" where none fits."""
     ends = {rank: job.end.get((rank, group), (0, 0))[0] for rank in (odd, usual)}
 

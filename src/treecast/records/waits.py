@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import networkx as nx
 
-from treecast.records.job import Job, spell_ranks
+from treecast.records.job import JobRecord, spell_ranks
 from treecast.records.steps import find_strays
 from treecast.records.verdict import Verdict
 
@@ -26,7 +26,7 @@ Waiting = dict[int, dict[int, Wait]]
 class Waits:
     """For each rank of a job those it waits for. ``guessed``: pairs that rest on a guess at the members of a group."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: JobRecord) -> None:
         self.job = job
         self.held = {rank: job.first_held(rank) for rank in job.dumps}
         self.guessed = set[tuple[int, int]]()

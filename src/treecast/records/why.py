@@ -8,7 +8,7 @@ from typing import Any
 from treecast.description import Described, Description, Table, count_of, describe, list_few
 from treecast.errors import FormatError
 from treecast.records.dump import Calls
-from treecast.records.job import Job, spell_ranks
+from treecast.records.job import JobRecord, spell_ranks
 from treecast.records.judge import judge, judge_counts, limits_of, quiet_seconds
 from treecast.records.reading import read
 from treecast.records.verdict import KINDS, Verdict
@@ -43,7 +43,7 @@ class Why(Described):
     source: str = ""
     quiet: float | None = None
     waits: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
-    job: Job
+    job: JobRecord
 
     @property
     def holds(self) -> bool:
@@ -141,10 +141,10 @@ def why(
     paths = (path, *more)
     two = len(paths) == 2 and all(os.path.isdir(each) for each in paths)
     found = read(paths[-1:] if two else paths, ranks_from)
-    job, notes, moved = Job(found.dumps, found.tables, ranks), list[str](), None
+    job, notes, moved = JobRecord(found.dumps, found.tables, ranks), list[str](), None
     if two:
         before = read(paths[:1], ranks_from)
-        notes, moved = _compare(Job(before.dumps, before.tables, ranks), job)
+        notes, moved = _compare(JobRecord(before.dumps, before.tables, ranks), job)
     waits = Waits(job)
     verdicts, further = judge(job, waits, taken, moved=moved) if found.dumps else ([], [])
     if not verdicts or verdicts[0].kind in (*_FINE, *_OPEN):
@@ -165,7 +165,7 @@ def why(
     )
 
 
-def _compare(before: Job, after: Job) -> tuple[list[str], bool]:
+def _compare(before: JobRecord, after: JobRecord) -> tuple[list[str], bool]:
     """Return notes on who moved between two sets of records, and whether all did."""
     both = [rank for rank in after.dumps if rank in before.dumps]
     last = [{rank: int(job.of(rank)["record"].max(initial=-1)) for rank in both} for job in (before, after)]

@@ -136,7 +136,7 @@ def _paces_of_payloads(schedule: Schedule) -> tuple[Ints, Ints]:
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class AtomMoves:
     """Every sending of an atom by a row, sorted by atom and then by step, for replays.
 
     Atom a moves in rows ``row[i]``, its first chunk at step ``time[i]``, for i in ``start[a] … start[a+1]-1`` (int64).
@@ -156,11 +156,11 @@ class Moves:
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
 
-def find_moves(schedule: Schedule, atoms: Atoms) -> Moves:
+def find_moves(schedule: Schedule, atoms: Atoms) -> AtomMoves:
     """Return every sending of an atom by a row."""
     rows = schedule.rows
     row, entry = explode(atoms.start, rows.payload)
     time = rows.leaves(row, atoms.place[entry])
     order = np.lexsort((time, atoms.atom[entry]))
     start = starts(np.bincount(atoms.atom[entry], minlength=len(atoms)))
-    return Moves(start, row[order], time[order])
+    return AtomMoves(start, row[order], time[order])

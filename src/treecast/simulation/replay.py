@@ -12,7 +12,7 @@ from treecast.errors import ScheduleError
 from treecast.models import Cost
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, describe_job, longest_messages
-from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, find_moves
+from treecast.schedule.atoms import AtomMoves, Atoms, cut_into_atoms, find_moves
 from treecast.schedule.costs import seconds_by_steps
 from treecast.schedule.description import spell_steps
 from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
@@ -37,7 +37,7 @@ class Trace(Described):
         The faults.
     atoms : Atoms
         The runs of chunks that travel together.
-    moves : Moves
+    moves : AtomMoves
         The sends of the atoms.
     arrival : int32 (atoms, N)
         The step from which each node holds the first chunk of each atom; 0: from the start, NEVER: not at all.
@@ -64,7 +64,7 @@ class Trace(Described):
     schedule: Schedule
     faults: Faults
     atoms: Atoms
-    moves: Moves
+    moves: AtomMoves
     arrival: NDArray[np.int32]
     via: Ints
     moved: NDArray[np.bool_]
@@ -256,7 +256,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     return Trace(schedule, faults, atoms, found, arrival, via, moved)
 
 
-def _times_of_change(atoms: Atoms, found: Moves, dies: list[int]) -> Ints:
+def _times_of_change(atoms: Atoms, found: AtomMoves, dies: list[int]) -> Ints:
     """Return where to cut atoms so that each fault hits all chunks of an atom alike.
 
     The j-th chunk of an atom of shift T moves j T steps after the first, so a fault at step s divides the atom, for each move

@@ -10,14 +10,14 @@ from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS
 from treecast.calls.deaths import Deaths
 from treecast.calls.member import Member
-from treecast.calls.table import Failed, Job, Plans, Rank, Row
+from treecast.calls.table import Caller, Failed, MethodRow, Plans, RankCall
 from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.groups.unlike import called
 from treecast.tcp import library
 from treecast.tcp.arguments import Reader
-from treecast.tcp.job import Job as Process
+from treecast.tcp.job import JoinedJob
 from treecast.tcp.messages import UNDEFINED, Messaging, Request
 from treecast.transport.sockets import Sockets
 
@@ -53,10 +53,10 @@ class Comm(Messaging, Member):
     barrier: Callable[[], None]
     own_way = "sockets"
 
-    def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
+    def __init__(self, process: JoinedJob, group: Group, is_new: bool = False) -> None:
         self.process, self.group, self.is_new, self.terms = process, group, is_new, group.terms
         self.rank, self.size, self.name = group.rank, group.size, "" if group.ident else "MPI_COMM_WORLD"
-        self._ours = Rank(library, Reader(group.size), group.rank, group.size, self.terms.sums)
+        self._ours = Caller(library, Reader(group.size), group.rank, group.size, self.terms.sums)
         self.deaths = Deaths("its communicator", "go on with Dup, or say on_failed='ignore'")
         self._network, self._plans = "", None
         self._take_number, self.worker = count(1).__next__, process.workers[group.ident]
@@ -178,24 +178,24 @@ class Comm(Messaging, Member):
                 data.finish()
         self.is_new = False
 
-    def _job_of(self, *given: Any) -> Job:
+    def _job_of(self, *given: Any) -> RankCall:
         from treecast.engine.demands import job_of
         from treecast.engine.lane import Lane
 
         return job_of(self._ours, partial(Lane, self.process.transport), *given)
 
     @property
-    def _here(self) -> tuple[Rank, Worker, Deaths]:
+    def _here(self) -> tuple[Caller, Worker, Deaths]:
         return self._ours, self.worker, self.deaths
 
     @property
     def _group(self) -> Group:
         return self.group
 
-    def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
+    def _plans_of(self, row: MethodRow | None) -> tuple[Plans, str, str]:
         return self._plans, "trees", self._network
 
-    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, Call]:
+    def _carry_out(self, number: int, job: RankCall, plans: Plans = None) -> tuple[Any, Failed, Call]:
         call = Call(self._ours, self.group, partial(self.process.run, self.group), plans=plans)
         return (*call.carry_out(job), call)
 
@@ -214,14 +214,14 @@ class Comm(Messaging, Member):
             cls._add_call(f"I{name.lower()}", row, begins=True)
 
     @classmethod
-    def _add_call(cls, name: str, row: Row | Callable[..., Job], begins: bool = False) -> None:
+    def _add_call(cls, name: str, row: MethodRow | Callable[..., RankCall], begins: bool = False) -> None:
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            if begins and isinstance(row, Row):
+            if begins and isinstance(row, MethodRow):
                 return self._begin(row, *arguments, **named)
             return self._go(name, row, self._take_number(), *arguments, **named)
 
         method.__name__, method.__qualname__ = name, f"Comm.{name}"
-        method.__doc__ = row.make.__doc__ if isinstance(row, Row) else row.__doc__
+        method.__doc__ = row.make.__doc__ if isinstance(row, MethodRow) else row.__doc__
         setattr(cls, name, method)
 
 

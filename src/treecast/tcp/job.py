@@ -12,7 +12,7 @@ from threading import Lock, Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, TypeVar
 
-from treecast.calls.messages import Messages
+from treecast.calls.messages import Mailbox
 from treecast.calls.sinks import attach, tell_ended, tell_joined
 from treecast.calls.worker import Turn, Worker
 from treecast.errors import Evicted, PlanError
@@ -23,8 +23,8 @@ from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike, end_with_the_job
 from treecast.jobs.program import flush, note
 from treecast.tcp.meeting import Arrivals, Listener
-from treecast.tcp.reach import News, Reach
-from treecast.transport.base import FrameError, Key, Kind, Steps, carry_out
+from treecast.tcp.reach import Notices, Reach
+from treecast.transport.base import FrameError, FrameKind, Key, Steps, carry_out
 from treecast.transport.events import Event
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
@@ -38,14 +38,14 @@ _GROUPS = (1 << 16) - 1
 _EARLY = 1 << 20  # bytes of frames of groups that are not known yet
 _FRAME = 256  # bytes that one takes beside its own
 _GRACE = 2.0  # seconds that a launcher has to end a rank when another has failed
-_JOINED: list["Job"] = []
+_JOINED: list["JoinedJob"] = []
 
 
 class GoneError(PlanError):
     """Nobody of the job lives any more whom a newcomer could join."""
 
 
-class Job:
+class JoinedJob:
     """The things that all communicators of this process share.
 
     ``transport``: the connections. ``links``: those of a named network, and the network. ``next_group``: a number that no
@@ -66,7 +66,7 @@ class Job:
     ) -> None:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
         self.is_over, self.terms, self.next_group, self.waiting = False, terms, 0, Waiting(transport)
-        self._groups, self.messages = self.waiting.groups, Messages(transport)
+        self._groups, self.messages = self.waiting.groups, Mailbox(transport)
         self._early: list[tuple[int, Key, bytes]] = []
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
@@ -75,10 +75,10 @@ class Job:
         self.tell: Callable[[Iterable[int]], None] = lambda lost: None  # the meeting place, where a launcher holds it
         self.note_over: Callable[[], None] = lambda: None
         self.is_new, self.attempt, self.held = False, "", ExitStack()
-        for kind in (*(kind for kind in Kind if Kind.STATE <= kind <= Kind.WELCOME), Kind.UNLIKE):
+        for kind in (*(kind for kind in FrameKind if FrameKind.STATE <= kind <= FrameKind.WELCOME), FrameKind.UNLIKE):
             transport.on(kind, self._hear)
-        transport.on(Kind.ABORT, self._end_with)
-        self.news = News(transport, terms.survive, self._hear_news) if reach is not None else None
+        transport.on(FrameKind.ABORT, self._end_with)
+        self.news = Notices(transport, terms.survive, self._hear_news) if reach is not None else None
         if reach is not None:
             reach.begin(transport)
         transport.watch(self._lose)
@@ -111,7 +111,7 @@ class Job:
             group.lose(seat, proof, self.transport.whys[seat])
         for (group_of, number), ranks in list(self.news.byes.items()) if self.news is not None else ():
             for seat in ranks_of(ranks) if group_of == ident else ():
-                group.hear(seat, Key(Kind.BYE, number, group=ident), b"")
+                group.hear(seat, Key(FrameKind.BYE, number, group=ident), b"")
         early, self._early = self._early, []
         for source, key, body in early:
             try:
@@ -121,9 +121,9 @@ class Job:
         return group
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
-        if key.kind == Kind.BYE and key.group == 0:
+        if key.kind == FrameKind.BYE and key.group == 0:
             self._said_bye.add(source)
-        if key.kind == Kind.WELCOME:
+        if key.kind == FrameKind.WELCOME:
             self._take_welcome(key, body)
         elif (group := self._groups.get(key.group)) is not None:
             group.hear(source, key, body)
@@ -133,7 +133,7 @@ class Job:
             self._early.append((source, key, body))
 
     def _hear_news(self, source: int, key: Key, body: bytes) -> None:
-        if key.kind == Kind.ABORT:
+        if key.kind == FrameKind.ABORT:
             self._end_with(source, key, body)
         elif key.group in self._groups:  # else it is told to the group when that is made
             self._hear(source, key, body)
@@ -174,7 +174,7 @@ class Job:
                 self._said_bye.discard(seat)
             agreement.admit(seats)
             self.transport.events.tell("joined", f"{name_ranks(seats)}, taken in", ranks=tuple(seats))
-            key = Key(Kind.WELCOME, agreement.number, stage=self.next_group)
+            key = Key(FrameKind.WELCOME, agreement.number, stage=self.next_group)
             for seat in seats:
                 self.transport.send(seat, key, json.dumps([agreement.members, self.terms.words()]).encode())
 
@@ -251,7 +251,7 @@ class Job:
                     self.news.note_byes(group.ident, number, 1 << transport.rank)
                     continue
                 for seat in set(group.seats) - {transport.rank}:
-                    transport.send(seat, Key(Kind.BYE, number, group=group.ident), b"")
+                    transport.send(seat, Key(FrameKind.BYE, number, group=group.ident), b"")
             main = self._groups[0].agreement
             others = set(main.members) - {transport.rank}
             gone = self._said_bye, transport.lost.keys()
@@ -289,7 +289,7 @@ class Job:
             if self.news is not None:
                 self.news.abort(status & 0xFF)
             for seat in self._groups[0].agreement.others() if self.news is None else ():
-                self.transport.send(seat, Key(Kind.ABORT, status & 0xFF), b"")
+                self.transport.send(seat, Key(FrameKind.ABORT, status & 0xFF), b"")
         self.abandon()
 
     def _end_with(self, source: int, key: Key, body: bytes) -> None:
@@ -326,7 +326,7 @@ def last_of(rank: int) -> tuple[str, bool]:
     return "", False
 
 
-def ended_at_exit(job: Job) -> Job:
+def ended_at_exit(job: JoinedJob) -> JoinedJob:
     """Have a job end with this process, an early end as its terms say; return it."""
     job.transport.start()
     _JOINED.append(job)

@@ -12,7 +12,7 @@ from treecast.jobs.command import ending_the_job, start, torch_place
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.jobs.watch import Ending, Watch, folder_of_job
 from treecast.tcp.hosts import deal_out, own_addresses, start_there
-from treecast.tcp.meeting import Place, spell
+from treecast.tcp.meeting import MeetingPlace, spell
 from treecast.tcp.proof import Trust
 
 
@@ -41,7 +41,7 @@ class _Ranks:
         else:
             self.children[rank] = start_there(host, self._program, environment, self._stdout)
 
-    def look(self, watch: Watch, place: Place) -> Ending | None:
+    def look(self, watch: Watch, place: MeetingPlace) -> Ending | None:
         """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
 
         A job that has not begun cannot be joined, so nobody is started anew before all are connected. When all are dead, and all
@@ -98,7 +98,7 @@ def launch(
     addresses = own_addresses(far) if far else own_addresses(["127.0.0.1", "::1"])[:1]
     with ended_by_signals(), folder_of_job() as folder:
         watch = Watch(folder / "status", count)
-        place = Place(count, Trust(secret), ("" if far else addresses[0], 0))
+        place = MeetingPlace(count, Trust(secret), ("" if far else addresses[0], 0))
         place.hear = watch.hear
         shared = {
             **(environment or {}),

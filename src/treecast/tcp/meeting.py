@@ -160,7 +160,7 @@ def read_record(sock: socket.socket, until: float | None) -> Any:
     return json.loads(read_all(sock, length, until))
 
 
-class Place(Listener):
+class MeetingPlace(Listener):
     """The meeting place of a job of ``size`` ranks: it answers with the table of all when all have come.
 
     Who comes later in a seat is told that it is new; when it comes again, as nobody of the job lives, all have to come again.

@@ -8,19 +8,19 @@ from functools import partial, partialmethod
 from operator import index
 from typing import Any
 
-from treecast.calls.messages import ANY, NOBODY, Transfer
-from treecast.calls.table import Rank
+from treecast.calls.messages import ANY, NOBODY, PeerMessage
+from treecast.calls.table import Caller
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.tcp import library
-from treecast.tcp.job import Job
+from treecast.tcp.job import JoinedJob
 
 ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED = ANY, ANY, NOBODY, -32766
 """Any sender and any tag; with whom messages bring nothing; and a colour, a place or a count that is none."""
 _TAG_UB = (1 << 31) - 1
 _LOOK = 5e-3  # seconds between two looks at calls beside the program, where messages are moved meanwhile
-Work = Transfer | Future[Any]
-_Asked = tuple[tuple[Transfer, ...], "Status | None"]
+Work = PeerMessage | Future[Any]
+_Asked = tuple[tuple[PeerMessage, ...], "Status | None"]
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Status:
 
     def tell(self, work: Work | None) -> None:
         """Say what came by a call that is over."""
-        found, transfer = Status(), work if isinstance(work, Transfer) else None
+        found, transfer = Status(), work if isinstance(work, PeerMessage) else None
         if transfer is not None and transfer.came is not None:
             found = Status(transfer.source, transfer.came.tag, count=transfer.came.length)
         elif transfer is not None:
@@ -135,7 +135,7 @@ def _end(
     ``wants``: ``any`` ends all such, ``next`` the first, ``all`` waits for all, or one that has failed, and ends none before.
     """
     works = [work for request in requests for work in request.works]
-    moved = next((work for work in works if isinstance(work, Transfer)), None)
+    moved = next((work for work in works if isinstance(work, PeerMessage)), None)
     beside = [work for work in works if isinstance(work, Future)]
     over = list[int]()
 
@@ -143,7 +143,7 @@ def _end(
         over[:] = [
             k for k, each in enumerate(requests) if (each.works or wants is all) and all(w.done() for w in each.works)
         ]
-        has_failed = any(isinstance(work, Transfer) and work.ticket.lost for k in over for work in requests[k].works)
+        has_failed = any(isinstance(work, PeerMessage) and work.ticket.lost for k in over for work in requests[k].works)
         return has_failed or (len(over) == len(requests) if wants is all else bool(over))
 
     while not (moved is None and enough()):
@@ -248,28 +248,28 @@ class Messaging:
     again. All raise DeliveryError when the other rank has died or ended, Exception for a message longer than its place.
     """
 
-    process: Job
+    process: JoinedJob
     group: Group
-    _ours: Rank
+    _ours: Caller
 
-    def _sent(self, name: str, buf: Any, dest: int, tag: int) -> Transfer:
+    def _sent(self, name: str, buf: Any, dest: int, tag: int) -> PeerMessage:
         mode, piece = name.lower().removeprefix("i")[:2], b""
         if dest != PROC_NULL:
             piece = library.pickle.dumps(buf) if name.islower() else self._ours.reader.send(buf)
         copies = mode == "bs" or name.endswith("replace")
-        transfer = Transfer(
+        transfer = PeerMessage(
             self.group, name, index(dest), index(tag), bytes(piece) if copies else piece, receives=False
         )
         transfer.waits = mode == "ss"
         return self._check(transfer, 0)
 
-    def _received(self, name: str, buf: Any, source: int, tag: int) -> Transfer:
+    def _received(self, name: str, buf: Any, source: int, tag: int) -> PeerMessage:
         place = None if name.islower() else self._ours.reader.receive(bytearray() if source == PROC_NULL else buf)
-        transfer = Transfer(self.group, name, index(source), index(tag), place and place.pieces[0], receives=True)
+        transfer = PeerMessage(self.group, name, index(source), index(tag), place and place.pieces[0], receives=True)
         transfer.finish = partial(_load, transfer) if place is None else place.finish
         return self._check(transfer, ANY)
 
-    def _check(self, transfer: Transfer, least: int) -> Transfer:
+    def _check(self, transfer: PeerMessage, least: int) -> PeerMessage:
         transfer.unlike = partial(library.Exception, library.ERR_TRUNCATE)
         if transfer.peer != PROC_NULL and not least <= transfer.peer < self.group.size:
             raise library.Exception(library.ERR_RANK, f"{transfer.name}: there is no rank {transfer.peer}")
@@ -277,7 +277,7 @@ class Messaging:
             raise library.Exception(library.ERR_TAG, f"{transfer.name}: {transfer.tag} is no tag: 0 to {_TAG_UB:,} are")
         return transfer
 
-    def _start(self, *transfers: Transfer) -> Request:
+    def _start(self, *transfers: PeerMessage) -> Request:
         messages = self.process.messages
         with self.process.transport.lock:
             self.process.check_open()
@@ -347,7 +347,7 @@ class Messaging:
         ``Mprobe`` and ``Improbe`` return the message itself, which nothing else receives, or None.
         """
         messages, asked = self.process.messages, (index(source), index(tag), None)
-        transfer = self._check(Transfer(self.group, name, *asked, receives=True), ANY)
+        transfer = self._check(PeerMessage(self.group, name, *asked, receives=True), ANY)
         waits, claims = name[0] not in "Ii", "mp" in name.lower()
 
         def is_there() -> bool:
@@ -365,7 +365,7 @@ class Messaging:
         found = transfer.came is not None or source == PROC_NULL
         return found if not claims else Message(partial(self._take, transfer)) if found else None
 
-    def _take(self, probe: Transfer, name: str, buf: Any) -> Request:
+    def _take(self, probe: PeerMessage, name: str, buf: Any) -> Request:
         """Begin to receive what a matched probe has found."""
         tag = probe.tag if probe.came is None else probe.came.tag
         transfer = self._received(name, buf, probe.source, tag)
@@ -376,5 +376,5 @@ class Messaging:
         return Request(transfer)
 
 
-def _load(transfer: Transfer) -> Any:
+def _load(transfer: PeerMessage) -> Any:
     return library.pickle.loads(transfer.piece) if transfer.piece else None

@@ -16,7 +16,7 @@ from treecast.groups.members import ranks_of
 from treecast.groups.ways import ways_of
 from treecast.tcp.meeting import OPENS, Arrivals, Seat, connect, send_record
 from treecast.tcp.proof import Trust, Who
-from treecast.transport.base import FrameError, Key, Kind
+from treecast.transport.base import FrameError, FrameKind, Key
 from treecast.transport.sockets import Sockets
 
 _TAKEN = b"+"
@@ -73,7 +73,7 @@ class Reach:
             self._transport.open(who.rank, sock)
 
 
-class News:
+class Notices:
     """The facts that all ranks hear: who has ended, who makes no more calls in a group, and that the job is to end.
 
     ``byes``: who has left each group after each call, as bits. ``hear``: is told of goodbyes, and of that end.
@@ -85,7 +85,7 @@ class News:
         self.byes, self._said = dict[tuple[int, int], int](), 0.0
         self._dead, self._fresh = 0, dict[tuple[int, int], int]()
         self._status: int | None = None
-        transport.on(Kind.NEWS, self._hear)
+        transport.on(FrameKind.NEWS, self._hear)
         transport.beside = self.tell
 
     def note_end(self, rank: int) -> None:
@@ -100,7 +100,7 @@ class News:
             self.byes[group, number] = known | ranks
             self._fresh[group, number] = self._fresh.get((group, number), 0) | fresh
             for rank in ranks_of(fresh & ~(1 << self._transport.rank)):
-                self._told(rank, Key(Kind.BYE, number, group=group), b"")
+                self._told(rank, Key(FrameKind.BYE, number, group=group), b"")
 
     def abort(self, status: int) -> None:
         """Have the job end, with a status."""
@@ -118,7 +118,7 @@ class News:
         body, self._dead = json.dumps([self._status, self._dead, facts]).encode(), 0
         living = tuple(rank for rank in range(transport.size) if rank not in transport.lost)
         for near in ways_of(living, transport.size, self._survive).neighbours(transport.rank):
-            transport.send(near, Key(Kind.NEWS), body)
+            transport.send(near, Key(FrameKind.NEWS), body)
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         """Hear news. Raises FrameError for bytes that are none."""
@@ -138,4 +138,4 @@ class News:
         self.tell()
         if status is not None and self._status is None:
             self.abort(status)
-            self._told(source, Key(Kind.ABORT, status), b"")
+            self._told(source, Key(FrameKind.ABORT, status), b"")

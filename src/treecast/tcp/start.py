@@ -13,8 +13,8 @@ from treecast.groups.terms import Terms, check_alike
 from treecast.groups.ways import WIDE, ways_of
 from treecast.tcp import meeting, stores
 from treecast.tcp.hosts import own_addresses
-from treecast.tcp.job import GoneError, Job, ended_at_exit, last_of
-from treecast.tcp.meeting import Arrivals, Listener, Met, Place, Seat, spell
+from treecast.tcp.job import GoneError, JoinedJob, ended_at_exit, last_of
+from treecast.tcp.meeting import Arrivals, Listener, MeetingPlace, Met, Seat, spell
 from treecast.tcp.proof import Trust, Who
 from treecast.tcp.reach import Reach
 from treecast.tcp.stores import Store
@@ -46,7 +46,7 @@ class Options(NamedTuple):
     store: Store | None = None
 
 
-def start_job(where: Start, options: Options) -> Job:
+def start_job(where: Start, options: Options) -> JoinedJob:
     """Meet the other ranks, connect to those that are to be connected, and return this rank's part of the job.
 
     When the job has begun without this rank, that is after the others have taken it in; when nobody of them lives any more, after
@@ -63,12 +63,12 @@ def start_job(where: Start, options: Options) -> Job:
             job.abandon()
 
 
-def _begin(where: Start, options: Options) -> Job:
+def _begin(where: Start, options: Options) -> JoinedJob:
     (rank, size, places, _), (terms, trust, *_) = where, options
     own, until, arrivals = Who(rank, os.urandom(16)), monotonic() + options.start, Arrivals()
     sockets = partial(Sockets, rank, size, deadline=terms.deadline, trust_ends=options.trust_ends)
     if size == 1:
-        return ended_at_exit(Job(sockets({}), arrivals, None, terms))
+        return ended_at_exit(JoinedJob(sockets({}), arrivals, None, terms))
     named = None if terms.network is None else network_of_ranks(terms.network, size)
     fixed = at_links(places, named, size)
     listener = Listener(own, trust, arrivals.hear, (_listens_at(places, trust), fixed[rank][1] if fixed else 0))
@@ -94,7 +94,7 @@ def _begin(where: Start, options: Options) -> Job:
         if named is not None:
             links = Links(transport), named
             transport = sockets(links[0].streams, selector=links[0])
-        job = Job(transport, arrivals, listener, terms, links, reach=reach)
+        job = JoinedJob(transport, arrivals, listener, terms, links, reach=reach)
         job.is_new, job.attempt, job.held = is_new, attempt, held.pop_all()
     if options.store is not None:
         job.note_over = partial(stores.note_over, options.store, size, attempt)
@@ -119,7 +119,7 @@ def _meet(where: Start, options: Options, own: Who, port: int, until: float, *, 
     else:
         if held_by_zero and not rank:
             try:
-                held.callback(Place(size, trust, (here, places[0][1]), options.start).close)
+                held.callback(MeetingPlace(size, trust, (here, places[0][1]), options.start).close)
             except OSError as error:
                 at = spell(places[0])
                 raise PlanError(f"rank 0 cannot hold the meeting place {at}: {error.strerror}") from None

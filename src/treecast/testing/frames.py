@@ -1,7 +1,7 @@
 """Laws of frames of control, and of who sends some that make no sense."""
 
 from treecast.testing.rank import Rank, data_of, expect, key_of, law, over, place_of, still_talk
-from treecast.transport.base import SMALL, FrameError, Key, Kind, Steps
+from treecast.transport.base import SMALL, FrameError, FrameKind, Key, Steps
 
 _ERRORS = (ValueError, KeyError, IndexError)
 
@@ -29,9 +29,9 @@ def frames_that_make_no_sense_are_silence(me: Rank) -> Steps[None]:
     def refuse(source: int, key: Key, body: bytes) -> None:
         raise FrameError("no rank sends that")
 
-    me.transport.on(Kind.FETCH, refuse)
+    me.transport.on(FrameKind.FETCH, refuse)
     if me.rank == 0:
-        me.transport.send(1, Key(Kind.FETCH), b"")
+        me.transport.send(1, Key(FrameKind.FETCH), b"")
         return
     ticket = me.receive(key_of(1), place_of(1))
     yield lambda: bool(me.losses)
@@ -42,7 +42,7 @@ def frames_that_make_no_sense_are_silence(me: Rank) -> Steps[None]:
 def kinds_that_nobody_handles_are_silence(me: Rank) -> Steps[None]:
     """A frame of a kind that has no handler makes no sense."""
     if me.rank == 0:
-        me.transport.send(1, Key(Kind.FETCH), b"")
+        me.transport.send(1, Key(FrameKind.FETCH), b"")
         return
     yield lambda: bool(me.losses)
     expect(me.losses, [(0, False, "frame")], "the sender is lost")
@@ -83,10 +83,10 @@ def _fail(me: Rank) -> list[Exception]:
         raise _ERRORS[key.call]("of its own")
 
     me.transport.on_error = told.append
-    me.transport.on(Kind.FETCH, fail)
+    me.transport.on(FrameKind.FETCH, fail)
     if me.rank == 0:
         for call in range(len(_ERRORS)):
-            me.transport.send(1, Key(Kind.FETCH, call), b"")
+            me.transport.send(1, Key(FrameKind.FETCH, call), b"")
         me.say(1)
     return told
 

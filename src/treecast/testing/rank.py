@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from treecast.transport.base import Key, Kind, Steps, Ticket, Transport, Until
+from treecast.transport.base import FrameKind, Key, Steps, Ticket, Transport, Until
 
 DEADLINE = 0.15
 """Seconds after which a rank is silent, where a law is about silence."""
@@ -20,7 +20,7 @@ class Rank:
         self.transport, self.rank, self.stops = transport, transport.rank, False
         self.words: list[tuple[int, bytes]] = []
         self.losses: list[tuple[int, bool, str]] = []
-        transport.on(Kind.STATE, lambda source, key, body: self.words.append((key.call, body)))
+        transport.on(FrameKind.STATE, lambda source, key, body: self.words.append((key.call, body)))
         transport.watch(lambda rank, proof, why: self.losses.append((rank, proof, why)))
 
     @property
@@ -30,7 +30,7 @@ class Rank:
 
     def say(self, number: int, body: bytes = b"") -> None:
         """Say a word to the other rank."""
-        ticket = self.transport.send(self.other, Key(Kind.STATE, number), body)
+        ticket = self.transport.send(self.other, Key(FrameKind.STATE, number), body)
         expect(ticket.over, True, "a frame of control is over at once")
 
     def hears(self, number: int) -> Until:
@@ -96,7 +96,7 @@ def place_of(length: int) -> memoryview:
 
 def key_of(call: int, **more: int) -> Key:
     """Return the key of a message."""
-    return Key(Kind.DATA, call)._replace(**more)
+    return Key(FrameKind.DATA, call)._replace(**more)
 
 
 def over(*tickets: Ticket) -> Until:

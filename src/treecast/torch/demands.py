@@ -14,7 +14,7 @@ from treecast.execution.layout import chunks_of, layout_at
 from treecast.plans import plan as make_plan
 from treecast.schedule import Schedule
 from treecast.torch.group import divide
-from treecast.torch.running import Bound, bind
+from treecast.torch.running import BoundPlan, bind
 from treecast.torch.tensors import OPS, torch
 from treecast.torch.work import dist
 
@@ -23,7 +23,7 @@ _CHUNKS = 8  # of who receives most
 _SUMS = {"sum": "SUM", "avg": "AVG", "product": "PRODUCT", "min": "MIN", "max": "MAX"}
 
 
-class BoundDemand(Bound):
+class BoundDemand(BoundPlan):
     """The plan of a demand that the ranks of a group carry out, as often as it is called."""
 
     @property

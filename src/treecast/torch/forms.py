@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from treecast.algorithms import personal, spread, sums
 from treecast.calls.collectives import ROWS
-from treecast.calls.table import Algorithm, Row
+from treecast.calls.table import Algorithm, MethodRow
 from treecast.tcp.library import IN_PLACE
 from treecast.torch.tensors import torch
 from treecast.torch.work import dist, seconds_of
 
 
-class Asked(NamedTuple):
+class CallOptions(NamedTuple):
     """The options of a call, in whatever form they come."""
 
     op: str = "SUM"
@@ -23,7 +23,7 @@ class Asked(NamedTuple):
     is_async: bool = True
 
     @classmethod
-    def read(cls, options: Sequence[Any]) -> "Asked":
+    def read(cls, options: Sequence[Any]) -> "CallOptions":
         """Return the words of c10d's options, or an operation, a root and a timeout by themselves."""
         asked = cls()
         for each in options:
@@ -50,7 +50,7 @@ def _name_of(op: Any) -> str:
 class One(NamedTuple):
     """A collective: its row of the table, the arguments of mpi4py's method, and its result: a tensor, or one for each rank."""
 
-    row: Row
+    row: MethodRow
     arguments: tuple[Any, ...]
     out: Any = None
 
@@ -97,7 +97,7 @@ class Form:
         self._names = [*signature(self._row.make).parameters][1:]
         self.tensors = tensors or (2 if self._row.blocks else min(len(self._names), 1))
 
-    def collectives(self, group: Any, asked: Asked, *things: Any) -> list[One]:
+    def collectives(self, group: Any, asked: CallOptions, *things: Any) -> list[One]:
         """Return the collectives of a call. Raises RuntimeError for tensors that do not fit."""
         if not things:
             return [One(self._row, ())]
@@ -107,7 +107,7 @@ class Form:
             things = tuple([each] for each in things)
         return [self._one(group, asked, *each) for each in zip_longest(*things)]
 
-    def _one(self, group: Any, asked: Asked, out: Any, mine: Any = IN_PLACE) -> One:
+    def _one(self, group: Any, asked: CallOptions, out: Any, mine: Any = IN_PLACE) -> One:
         kind = self._row.kind
         given: dict[str, Any] = {"op": asked.op, "root": asked.root}
         if self._row.algorithm is spread.allgather and isinstance(out, torch.Tensor):

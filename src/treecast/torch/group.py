@@ -10,15 +10,15 @@ from typing import Any
 
 from treecast.calls.collectives import has_holes
 from treecast.calls.deaths import Deaths
-from treecast.calls.table import Rank, job_of
+from treecast.calls.table import Caller, job_of
 from treecast.calls.worker import done
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.members import name_ranks
 from treecast.tcp import library
 from treecast.tcp.comm import Comm
-from treecast.torch.forms import CALLS, Asked, One
-from treecast.torch.messages import Messages
-from treecast.torch.tensors import Op, Reader, once, torch
+from treecast.torch.forms import CALLS, CallOptions, One
+from treecast.torch.messages import GroupMessages
+from treecast.torch.tensors import Reader, TensorOp, once, torch
 from treecast.torch.work import Work, dist, seconds_of, untraced
 
 _HALF = 1 << 15  # of the numbers of groups: for names that count, and for others
@@ -54,15 +54,15 @@ class ProcessGroup(dist.ProcessGroup):
         self._late = comm.terms.late
 
     def _bind(self, comm: Comm) -> None:
-        self.comm, self._messages = comm, Messages(comm)
-        self._ours = Rank(library, Reader(), comm.rank, comm.size, comm.terms.sums)
+        self.comm, self._messages = comm, GroupMessages(comm)
+        self._ours = Caller(library, Reader(), comm.rank, comm.size, comm.terms.sums)
         advice = "treecast.torch.shrink() makes a group of those who live"
         comm.deaths = Deaths("its group", advice, self._name_ranks, self._hint)
 
     def call(self, name: str, *arguments: Any, **named: Any) -> Work:
         """Carry out c10d's call of this name; the tensors and options are as there."""
         form, arguments = CALLS[name], (*arguments, *named.values())
-        things, asked = arguments[: form.tensors], Asked.read(arguments[form.tensors :])
+        things, asked = arguments[: form.tensors], CallOptions.read(arguments[form.tensors :])
         ones = form.collectives(self, asked, *things)
         return self.submit(partial(self._carry_out, name, ones, asked), things and things[0], asked.is_async)
 
@@ -75,7 +75,7 @@ class ProcessGroup(dist.ProcessGroup):
         worker.wait()
         return Work(done(work), tensors)
 
-    def _carry_out(self, name: str, ones: Sequence[One], asked: Asked) -> None:
+    def _carry_out(self, name: str, ones: Sequence[One], asked: CallOptions) -> None:
         with torch.autograd.profiler.record_function(f"treecast:{name}"):
             for one in ones:
                 is_sparse = isinstance(one.out, torch.Tensor) and one.out.is_sparse
@@ -94,7 +94,7 @@ class ProcessGroup(dist.ProcessGroup):
 
         ``seconds``: after which a rank that does not come is late, by default as the group says. ``title``: of the call in torch.
         """
-        arguments = [Op(each) if isinstance(each, str) else each for each in one.arguments]
+        arguments = [TensorOp(each) if isinstance(each, str) else each for each in one.arguments]
         group, job = self.comm.group, job_of(one.row.make, self._ours, tuple(arguments), {})
         group.terms, group.overdue = self.comm.terms._replace(late=seconds or self._late), set[int]()
         try:

@@ -5,7 +5,7 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-from treecast.calls.messages import ANY, Transfer
+from treecast.calls.messages import ANY, PeerMessage
 from treecast.calls.worker import done
 from treecast.errors import DeliveryError, TreecastError
 from treecast.tcp.comm import Comm
@@ -15,10 +15,10 @@ from treecast.torch.work import Work, dist, seconds_of
 _TAGS, _CHECK_IN = 1 << 32, (1 << 32) - 1
 
 
-class Message(Work):
+class MessageWork(Work):
     """A message under way. Whoever waits for it moves the bytes."""
 
-    def __init__(self, transfer: Transfer, tensor: Any, limit: float | None) -> None:
+    def __init__(self, transfer: PeerMessage, tensor: Any, limit: float | None) -> None:
         Work.__init__(self, Future(), [tensor])
         self._transfer, self._limit = transfer, limit
 
@@ -53,28 +53,28 @@ class Message(Work):
         return told
 
 
-class Messages:
+class GroupMessages:
     """The messages of a group to and from this rank."""
 
     def __init__(self, comm: Comm) -> None:
         self._comm = comm
 
-    def _begin(self, tensor: Any, peer: int, tag: int, limit: float | None, *, receives: bool) -> Message:
+    def _begin(self, tensor: Any, peer: int, tag: int, limit: float | None, *, receives: bool) -> MessageWork:
         process, place = self._comm.process, Reader().receive(tensor) if receives else None
         piece = Reader().send(tensor) if place is None else place.pieces[0]
         name = "recv" if receives else "send"
-        transfer = Transfer(self._comm.group, name, peer, tag % _TAGS, piece, receives=receives)
+        transfer = PeerMessage(self._comm.group, name, peer, tag % _TAGS, piece, receives=receives)
         transfer.is_exact = transfer.waits = True
         transfer.finish = place and place.finish
         with process.transport.lock:
             process.messages.receive(transfer) if receives else process.messages.send(transfer)
-        return Message(transfer, tensor, limit)
+        return MessageWork(transfer, tensor, limit)
 
-    def send(self, tensor: Any, to: int, tag: int, limit: float | None) -> Message:
+    def send(self, tensor: Any, to: int, tag: int, limit: float | None) -> MessageWork:
         """Send a tensor to a rank."""
         return self._begin(tensor, to, tag, limit, receives=False)
 
-    def receive(self, tensor: Any, source: int | None, tag: int, limit: float | None) -> Message:
+    def receive(self, tensor: Any, source: int | None, tag: int, limit: float | None) -> MessageWork:
         """Receive a tensor from a rank, or from the first that has sent one."""
         return self._begin(tensor, ANY if source is None else source, tag, limit, receives=True)
 

@@ -8,13 +8,13 @@ from treecast.execution.layout import Ranges, digest_of, ranges_at
 from treecast.schedule import Schedule
 from treecast.schedule.sizes import chunk_bounds
 from treecast.torch.group import divide
-from treecast.torch.steps import Message, steps_of
+from treecast.torch.steps import StepMessage, steps_of
 from treecast.torch.tensors import OPS, torch
 from treecast.torch.work import dist
 from treecast.verification.verifier import verify
 
 
-class Bound:
+class BoundPlan:
     """A plan that the ranks of a group carry out, as often as it is called; ``bind`` makes it."""
 
     def __init__(self, plan: Schedule, group: Any) -> None:
@@ -58,10 +58,10 @@ class Bound:
         into.copy_(got.view(into.shape))
         return into
 
-    def _do(self, step: list[Message], memory: Any, bounds: list[int], add: Callable[..., Any]) -> None:
+    def _do(self, step: list[StepMessage], memory: Any, bounds: list[int], add: Callable[..., Any]) -> None:
         """Carry a step out: all messages at once, then those that are added or do not lie in one piece."""
         asked: list[Any] = []
-        after: list[tuple[Any, Message]] = []
+        after: list[tuple[Any, StepMessage]] = []
         for each in step:
             parts = [memory[bounds[a] : bounds[b]] for a, b in each.ranges]
             size = sum(part.numel() for part in parts)
@@ -96,7 +96,7 @@ def _beside(box: Any, memory: Any, bounds: list[int], ranges: Ranges) -> Iterato
         place += part.numel()
 
 
-def bind(plan: Schedule, group: Any = None, *, check: bool = True) -> Bound:
+def bind(plan: Schedule, group: Any = None, *, check: bool = True) -> BoundPlan:
     """Return a plan as something to call many times; all ranks of the group call this.
 
     Parameters
@@ -110,7 +110,7 @@ def bind(plan: Schedule, group: Any = None, *, check: bool = True) -> Bound:
 
     Returns
     -------
-    Bound
+    BoundPlan
         It takes the arguments of ``run`` behind the plan, but the group.
 
     Raises
@@ -137,7 +137,7 @@ def bind(plan: Schedule, group: Any = None, *, check: bool = True) -> Bound:
         from treecast.torch.demands import BoundDemand
 
         return BoundDemand(plan, group)
-    return Bound(plan, group)
+    return BoundPlan(plan, group)
 
 
 def run(plan: Schedule, tensor: Any, out: Any = None, group: Any = None, op: str = "SUM") -> Any:

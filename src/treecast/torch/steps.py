@@ -11,7 +11,7 @@ from treecast.schedule import Schedule
 _TAGS = 1 << 40  # more than there are messages: peers match theirs by their order
 
 
-class Message(NamedTuple):
+class StepMessage(NamedTuple):
     """Chunks to or from a peer in one step. ``adds``: they are sums under way, which are added where they end."""
 
     sends: bool
@@ -20,7 +20,7 @@ class Message(NamedTuple):
     ranges: Ranges
 
 
-def steps_of(plan: Schedule, rank: int) -> list[list[Message]]:
+def steps_of(plan: Schedule, rank: int) -> list[list[StepMessage]]:
     """Return a rank's messages step by step, in one order at both ends. Steps in which it has none are left out.
 
     Finished sums lie where the sums did: their ranges are given so. Raises PlanError for a plan that has relays, or leaves out
@@ -37,9 +37,9 @@ def steps_of(plan: Schedule, rank: int) -> list[list[Message]]:
             adds = bool(sums) and first < every
             shift = every * (every <= first < 2 * every)
             found[each.step_of(first), each.sends, not adds, each.peer].append((first - shift, stop - shift))
-    steps = defaultdict[int, list[Message]](list)
+    steps = defaultdict[int, list[StepMessage]](list)
     for (step, sends, is_copy, peer), ranges in sorted(found.items()):
-        steps[step].append(Message(sends, peer, not is_copy, _joined(ranges)))
+        steps[step].append(StepMessage(sends, peer, not is_copy, _joined(ranges)))
     return [steps[step] for step in sorted(steps)]
 
 

@@ -14,7 +14,7 @@ _BITWISE = {"BAND": torch.bitwise_and, "BOR": torch.bitwise_or, "BXOR": torch.bi
 OPS = {"SUM": torch.add, "AVG": torch.add, "PRODUCT": torch.mul, "MIN": torch.minimum, "MAX": torch.maximum} | _BITWISE
 
 
-class Op:
+class TensorOp:
     """An operation of torch's on the bytes of two contributions; AVG adds, and is divided where it is known by how many."""
 
     is_predefined = False  # in MPI
@@ -107,7 +107,7 @@ class Reader:
         """Return a dtype in words."""
         return str(datatype).removeprefix("torch.")
 
-    def check_sum(self, datatype: Any, op: Op) -> None:
+    def check_sum(self, datatype: Any, op: TensorOp) -> None:
         """Raise RuntimeError for an operation that does not take a dtype."""
         if op.name in _BITWISE and (datatype.is_floating_point or datatype.is_complex):
             raise RuntimeError(f"Cannot use bitwise operations on {datatype}")

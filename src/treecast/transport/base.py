@@ -32,7 +32,7 @@ Steps = Generator[Until, None, T]
 """Work of a rank, which yields the events it waits for, and returns a result. So whatever moves messages can carry it out."""
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """The kind of a frame. DATA goes to the place that was asked for; from STATE on, frames go to the handler of their kind."""
 
     DATA = 0
@@ -182,7 +182,7 @@ class Transport:
         """Return whether nothing that was said to the living of some ranks waits to go out."""
         return True
 
-    def on(self, kind: Kind, handler: Handler) -> None:
+    def on(self, kind: FrameKind, handler: Handler) -> None:
         """Have frames of control of a kind handled; a handler raises FrameError for one that makes no sense."""
         self._handlers[kind] = handler
 
@@ -232,7 +232,7 @@ class Transport:
         if now - self._said > self.deadline / 4 and not self.is_closed:
             self._said = now
             for rank in self._living():
-                self.send(rank, Key(Kind.ALIVE), b"")
+                self.send(rank, Key(FrameKind.ALIVE), b"")
         if judges:
             awaited = set(self.awaited())
             self.heard.update(dict.fromkeys(awaited - self._judged, now))  # it may have had nothing to say before

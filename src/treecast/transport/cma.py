@@ -55,7 +55,7 @@ class Mark:
         self._memory[:] = _MARK.pack(self._word, self.taken_back)
 
 
-class Memory:
+class PeerMemory:
     """The memory of the process at the other side. Raises FrameError for words that no process tells of itself."""
 
     def __init__(self, told: bytes) -> None:

@@ -15,7 +15,7 @@ from selectors import SelectorKey
 from time import monotonic
 from typing import Any
 
-from treecast.transport.base import FrameError, Key, Kind, Piece
+from treecast.transport.base import FrameError, FrameKind, Key, Piece
 from treecast.transport.sockets import Sockets
 
 _PIECE = 1 << 15  # bytes of a piece at most
@@ -100,12 +100,12 @@ class Links:
         self._registered: dict[Stream, SelectorKey] = {}
         self._done = set[int]()  # who waits for nothing any more
         self.heard = dict.fromkeys(range(direct.size), monotonic())  # a piece to anybody is a sign of life
-        direct.on(Kind.FLOOD, self._hear)
+        direct.on(FrameKind.FLOOD, self._hear)
         direct.watch(self._lose)
 
     def flood(self, target: int, topic: int, body: bytes) -> None:
         """Send a piece to a rank by every way."""
-        key = Key(Kind.FLOOD, self._number, target, self._rank, topic)
+        key = Key(FrameKind.FLOOD, self._number, target, self._rank, topic)
         self._number = (self._number + 1) % (1 << 32)
         self._send_on(key, body, self._rank)
 

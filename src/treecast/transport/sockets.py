@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from treecast.errors import PlanError
-from treecast.transport.base import FrameError, Key, Kind, Piece, Ticket, Transport, Until
+from treecast.transport.base import FrameError, FrameKind, Key, Piece, Ticket, Transport, Until
 from treecast.transport.wire import ROOM, Wire
 
 _TURN = 1e-3  # seconds that a thread lets another move bytes, at least
@@ -96,7 +96,7 @@ class Sockets(Transport):
         self._look_out(wire)
         with suppress(OSError):  # the other side may have ended meanwhile
             if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
-                wire.say(Key(Kind.NEAR), wire.mark.told())
+                wire.say(Key(FrameKind.NEAR), wire.mark.told())
 
     def lacks(self, peer: int) -> bool:
         """Return whether a connection to a rank is still wanted, and not there."""

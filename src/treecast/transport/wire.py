@@ -16,8 +16,8 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 
-from treecast.transport.base import DIRECT, SMALL, FrameError, Key, Kind, Piece, Ticket, words_of
-from treecast.transport.cma import Mark, Memory, address_of
+from treecast.transport.base import DIRECT, SMALL, FrameError, FrameKind, Key, Piece, Ticket, words_of
+from treecast.transport.cma import Mark, PeerMemory, address_of
 from treecast.transport.marks import Marks
 
 HEAD = struct.Struct("<BBHIHHII")
@@ -66,11 +66,11 @@ class Wire:
         self.early, self._early_bytes = dict[Key, bytes](), 0
         self.offers: dict[Key, tuple[int, int, int, bool]] = {}
         self.mark = Mark()
-        self._memory: Memory | None = None  # of the other side, where it can be read
+        self._memory: PeerMemory | None = None  # of the other side, where it can be read
         self._buffer: memoryview = memoryview(bytearray(ROOM)) if room is None else room
         self._rest = b""  # the begin of a frame of which more comes
         self._into: memoryview | None = None  # where the rest of a frame goes
-        self._of = Key(Kind.DATA)  # the message that it is part of
+        self._of = Key(FrameKind.DATA)  # the message that it is part of
 
     @property
     def _secure(self) -> ssl.SSLSocket | None:
@@ -89,7 +89,7 @@ class Wire:
 
     def send(self, key: Key, piece: Piece, ticket: Ticket, lent: bool = False) -> None:
         """Begin to send a message, or a frame of control."""
-        is_data, ticket.length = key.kind == Kind.DATA, len(piece)
+        is_data, ticket.length = key.kind == FrameKind.DATA, len(piece)
         if self.is_mute or (self.is_shut and is_data):
             ticket.end(lost=True)
         elif not is_data or (len(piece) <= SMALL and key.instance != DIRECT):
@@ -104,7 +104,7 @@ class Wire:
             if address and lent:
                 ticket.lent = partial(self._take_back, key)
             offer = _OFFER.pack(len(piece), address, self.mark.taken_back, ticket.lent is not None)
-            self.say(key._replace(kind=Kind.OFFER), offer)
+            self.say(key._replace(kind=FrameKind.OFFER), offer)
 
     def _take_back(self, key: Key, is_read: bool) -> None:
         """Take a message back that was offered; ``is_read``: all that live have read it."""
@@ -210,18 +210,18 @@ class Wire:
         if asked.length != length:
             del self.asked[key]
             asked.ticket.end(length)
-            self.say(key._replace(kind=Kind.REFUSE))
+            self.say(key._replace(kind=FrameKind.REFUSE))
         elif self._memory is not None and address and self._memory.read(asked.place or b"", address, number):
             del self.asked[key]
             asked.ticket.end(length)
             if not lent:
-                self.say(key._replace(kind=Kind.TAKEN))
+                self.say(key._replace(kind=FrameKind.TAKEN))
         else:
             self._grant(key, asked)
 
     def _grant(self, key: Key, asked: _Asked) -> None:
         asked.granted = True
-        self.say(key._replace(kind=Kind.GRANT), _LENGTH.pack(asked.length))
+        self.say(key._replace(kind=FrameKind.GRANT), _LENGTH.pack(asked.length))
 
     def read(self) -> list[tuple[Key, bytes]] | None:
         """Take bytes that have come; return the frames for handlers, None at the end of the connection.
@@ -255,7 +255,7 @@ class Wire:
         while last - first >= HEAD.size:
             kind, instance, about, call, group, stage, length, digest = HEAD.unpack_from(buffer, first)
             key, body = Key(kind, call, stage, about, instance, group), first + HEAD.size
-            if kind == Kind.DATA and (length > SMALL or (key in self.asked and self.asked[key].done)):
+            if kind == FrameKind.DATA and (length > SMALL or (key in self.asked and self.asked[key].done)):
                 self._begin_frame(key, length, buffer[body : min(last, body + length)])
                 first = min(last, body + length)
                 continue
@@ -263,7 +263,7 @@ class Wire:
                 raise FrameError("a frame that is too long")
             if last - body < length:
                 break
-            if not digest or self._marks.fits(self.peer, key, digest) or kind >= Kind.STATE:
+            if not digest or self._marks.fits(self.peer, key, digest) or kind >= FrameKind.STATE:
                 self._take(key, bytes(buffer[body : body + length]), found)
             first = body + length
         self._rest = bytes(buffer[first:last])
@@ -289,21 +289,21 @@ class Wire:
 
     def _take(self, key: Key, body: bytes, found: list[tuple[Key, bytes]]) -> None:
         """Take a short frame."""
-        if key.kind == Kind.DATA:
+        if key.kind == FrameKind.DATA:
             self._take_data(key, body)
-        elif key.kind >= Kind.STATE:
+        elif key.kind >= FrameKind.STATE:
             found.append((key, body))
-        elif key.kind == Kind.ALIVE or self.is_shut:
+        elif key.kind == FrameKind.ALIVE or self.is_shut:
             pass
-        elif key.kind == Kind.OFFER:
-            self._take_offer(key._replace(kind=Kind.DATA), body)
-        elif key.kind == Kind.GRANT:
-            self._take_grant(key._replace(kind=Kind.DATA), body)
-        elif key.kind in (Kind.REFUSE, Kind.TAKEN):
-            piece, ticket = self._held.pop(key._replace(kind=Kind.DATA), (b"", Ticket()))
-            ticket.end(len(piece) if key.kind == Kind.TAKEN else 0)
-        elif key.kind == Kind.NEAR:
-            memory = Memory(body)
+        elif key.kind == FrameKind.OFFER:
+            self._take_offer(key._replace(kind=FrameKind.DATA), body)
+        elif key.kind == FrameKind.GRANT:
+            self._take_grant(key._replace(kind=FrameKind.DATA), body)
+        elif key.kind in (FrameKind.REFUSE, FrameKind.TAKEN):
+            piece, ticket = self._held.pop(key._replace(kind=FrameKind.DATA), (b"", Ticket()))
+            ticket.end(len(piece) if key.kind == FrameKind.TAKEN else 0)
+        elif key.kind == FrameKind.NEAR:
+            memory = PeerMemory(body)
             self._memory = memory if memory.is_reached else None
         else:
             raise FrameError(f"a frame of kind {key.kind}")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from treecast.errors import ScheduleError
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.symmetry import Symmetry, Turns
+from treecast.networks.symmetry import AbelianSymmetry, Symmetry
 from treecast.schedule import Schedule
 
 
@@ -28,7 +28,7 @@ class Taken(NamedTuple):
 
 def orbits_of(schedule: Schedule, symmetry: Symmetry) -> "Orbits":
     """Return the orbits of what rows take. Raises ScheduleError when the symmetry does not prove to be one."""
-    if isinstance(symmetry, Turns):
+    if isinstance(symmetry, AbelianSymmetry):
         return _OfTurns(schedule, symmetry)
     return Orbits(schedule)
 
@@ -74,7 +74,7 @@ class Orbits:
 class _OfTurns(Orbits):
     """The resources under a group of automorphisms that commute."""
 
-    def __init__(self, schedule: Schedule, symmetry: Turns) -> None:
+    def __init__(self, schedule: Schedule, symmetry: AbelianSymmetry) -> None:
         super().__init__(schedule)
         self.order = symmetry.order
         try:
@@ -82,7 +82,7 @@ class _OfTurns(Orbits):
         except ValueError as error:
             raise ScheduleError(f"{symmetry.words} is no symmetry of {self.network.spec}: {error}") from None
 
-    def _prove(self, symmetry: Turns) -> None:
+    def _prove(self, symmetry: AbelianSymmetry) -> None:
         """Find the orbits of nodes and arcs. Raises ValueError unless the turns generate a group that is free on ranks.
 
         The turns commute, and the n_i-th power of each is the unit: so they generate Π n_i elements at most. An orbit of so many

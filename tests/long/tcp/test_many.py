@@ -11,7 +11,7 @@ import pytest
 from tests.tcp.threads import at_once
 from treecast.groups.terms import Terms
 from treecast.tcp.comm import Comm
-from treecast.tcp.meeting import Place
+from treecast.tcp.meeting import MeetingPlace
 from treecast.tcp.proof import Trust
 from treecast.tcp.start import Options, Start, start_job
 
@@ -52,7 +52,7 @@ def call(comm, step):
 @pytest.mark.usefixtures("patient")
 def test_a_thousand_ranks_start_make_calls_die_and_end():
     trust = Trust(bytes(range(32)))
-    place = Place(SIZE, trust, ("127.0.0.1", 0), start=1800)
+    place = MeetingPlace(SIZE, trust, ("127.0.0.1", 0), start=1800)
     last_step = {SIZE // (DEATHS + 1) * (k + 1): CALLS // (DEATHS + 1) * (k + 1) for k in range(DEATHS)}
     before = memory()
 

@@ -85,7 +85,7 @@ def test_the_first_way_without_contention_is_taken(monkeypatch):
     collective = job(where, [0, 3, 5, 12])
     chain = next(way for way in multicast.ways(where, collective, under) if way.name == "chain")
     meeting = np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([3, 2, 12])  # two cross 1 > 2
-    bad = multicast.Way("bad", lambda: meeting)
+    bad = multicast.MulticastWay("bad", lambda: meeting)
     monkeypatch.setattr(multicast, "ways", lambda *_: iter([bad, chain]))
     step, src, dst = chain.sends()
     rows = multicast.multicast(Job(where, collective, under)).rows

@@ -19,14 +19,14 @@ from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View
 from treecast.drawing.style import DARK
 from treecast.networks import network
-from treecast.papers.hypercube.times import MODELS, Job
+from treecast.papers.hypercube.times import MODELS, CubeProblem
 from treecast.papers.paths import node_disjoint_paths
 from treecast.plans import plan
 from treecast.simulation.faults import parse_faults
 
 
 def test_a_dark_figure_has_no_dark_letters():
-    schedule, job = s3(), Job("allgather", MODELS[0], 3, 1)
+    schedule, job = s3(), CubeProblem("allgather", MODELS[0], 3, 1)
     collect = plan("scatterv", "tree:3,2", lengths=3)
     for drawing in (
         lambda page: draw_trees(schedule, View(faults=parse_faults(schedule.network, ["213"]), page=page)),

@@ -20,7 +20,7 @@ from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View, choose
 from treecast.errors import TreecastError
 from treecast.networks import network
-from treecast.papers.hypercube.times import Job
+from treecast.papers.hypercube.times import CubeProblem
 from treecast.papers.paths import node_disjoint_paths
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
@@ -36,7 +36,11 @@ def test_too_many_arcs_for_trees_are_drawn_as_a_run_by_default():
 
 def test_pictures_of_other_things(tmp_path):
     cube = network("hypercube:4")
-    things = [node_disjoint_paths(cube, 14, 0, None), Job("broadcast", "shouting", 4, 3, False), network("mesh:3x5")]
+    things = [
+        node_disjoint_paths(cube, 14, 0, None),
+        CubeProblem("broadcast", "shouting", 4, 3, False),
+        network("mesh:3x5"),
+    ]
     for thing in things:
         draw(thing, tmp_path / "a.svg")
         assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
@@ -73,9 +77,9 @@ PICTURES = {
         lambda: on_page(draw_paths, node_disjoint_paths(network("hypercube:4"), 14, 0, None)),
     ),
     "times": (
-        Job("broadcast", "shouting", 4, 3, False),
+        CubeProblem("broadcast", "shouting", 4, 3, False),
         {},
-        lambda: on_page(draw_times, Job("broadcast", "shouting", 4, 3, False)),
+        lambda: on_page(draw_times, CubeProblem("broadcast", "shouting", 4, 3, False)),
     ),
 }
 

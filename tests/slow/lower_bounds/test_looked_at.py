@@ -6,7 +6,7 @@ import pytest
 from tests.lower_bounds.test_looked_at import NETWORKS, ONE_WAY
 from treecast.collectives import Collective
 from treecast.lower_bounds.doors import doors
-from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.job import Problem
 from treecast.models import model
 from treecast.networks import network
 
@@ -31,5 +31,5 @@ def test_the_node_with_the_greatest_bound_is_found(kind, messages, ports):
             for room, away in sides:
                 for d in range(1, max(away) + 1):
                     least = max(least, d - 1 - (-messages * sum(e >= d for e in away) // room))
-        job = Job(Collective.over(where, kind, messages), where, 1, model(ports))
+        job = Problem(Collective.over(where, kind, messages), where, 1, model(ports))
         assert max(bound.value for bound in doors(job, [])) == least

@@ -3,7 +3,7 @@
 from math import comb
 
 from tests.papers.test_hypercube_times import jobs
-from treecast.papers.hypercube.times import Job, timings
+from treecast.papers.hypercube.times import CubeProblem, timings
 from treecast.plans import plan
 
 
@@ -17,7 +17,7 @@ def test_closed_forms_are_those_of_planned_schedules():
 def test_the_paper_counts_twice_as_much_shouting_as_there_is():
     """Section 3 says 2(n-1) Fτ; the longest messages are C(d, s), and d-1 in step 1: n-1."""
     for d in range(2, 9):
-        job, n = Job("allgather", "shouting", d, d - 1), 2**d
+        job, n = CubeProblem("allgather", "shouting", d, d - 1), 2**d
         by_name = {t.scheme: t for t in timings(job, measure=d < 8)}
         answers = by_name["answering"]
         assert (answers.claimed.chunks, answers.closed[:2]) == (2 * (n - 1), (d + 1, n - 1))

@@ -90,7 +90,7 @@ def _flit(schedule: "Schedule", asked: int | None) -> int:
 
 
 def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, *, flit: int | None, **asked: Any) -> int:
-    from treecast.mpi.job.run import Request, make_request
+    from treecast.mpi.job.run import RunRequest, make_request
     from treecast.mpi.job.start import run_over_mpi
 
     check_numbers(timeout=over.timeout)
@@ -98,7 +98,7 @@ def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, *, flit
         raise TreecastError("over MPI many processes read the files: name them, standard input is one process's")
     verified: dict[str, object] = {}
 
-    def ask() -> "tuple[Schedule, Request]":
+    def ask() -> "tuple[Schedule, RunRequest]":
         schedule, report = load(file)
         verified.update(verified=report.holds, method=report.method)
         return schedule, make_request(schedule, file, data, deadline=over.deadline, flit=_flit(schedule, flit), **asked)

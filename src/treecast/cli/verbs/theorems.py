@@ -9,7 +9,7 @@ from treecast.cli.arguments import Json, Names
 from treecast.description import Table
 from treecast.errors import TreecastError
 from treecast.papers.statement import spell_sum
-from treecast.papers.theorems import PAPERS, SIZES, Finding, each_theorem, shown
+from treecast.papers.theorems import PAPERS, SIZES, CheckedStatement, each_theorem, shown
 
 _LETTERS = ", ".join(f"{size.letter} of the {size.network}" for size in SIZES.values())
 
@@ -49,7 +49,7 @@ def theorems(
 
         subject, faults = shown(paper, up_to, only)
         pictures.draw(subject, draw, faults=faults)
-    checked, found = each_theorem(paper, up_to, only), list[Finding]()
+    checked, found = each_theorem(paper, up_to, only), list[CheckedStatement]()
     while True:
         with console.progress("theorems"):
             finding = next(checked, None)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treecast.advice.networks import Advice, Option
+from treecast.advice.networks import Advice, Design
 from treecast.description import count_of, describe, to_text
 from treecast.drawing.registry import FIGURE, View, choose, picture
 from treecast.drawing.style import (
@@ -25,7 +25,7 @@ from treecast.drawing.style import (
 )
 from treecast.lower_bounds import best, bounds
 from treecast.papers.compare import Comparison
-from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
+from treecast.papers.hypercube.times import MODELS, SCHEMES, CubeProblem, crossings, fastest, timings
 from treecast.plans.choice import Alternatives
 from treecast.simulation.losses import Curves
 from treecast.simulation.sweeps import Sweep
@@ -76,7 +76,7 @@ def _in_microseconds(seconds: float, place: int | None) -> str:
     return f"{seconds * 1e6:,.4g}"
 
 
-def _draw(axes: Any, options: list[Option], place: int, faults: int) -> None:
+def _draw(axes: Any, options: list[Design], place: int, faults: int) -> None:
     ink, mark = colour(place), _MARKS[place % len(_MARKS)]
     for front, face in ((False, "none"), (True, ink)):
         some = [each for each in options if each.front == front]
@@ -88,7 +88,7 @@ def _draw(axes: Any, options: list[Option], place: int, faults: int) -> None:
 
 def _name_front(axes: Any, advice: Advice) -> None:
     """Write names beside options that nothing beats, one for each place in the picture."""
-    named = dict[tuple[int, int, float], Option]()
+    named = dict[tuple[int, int, float], Design]()
     for each in advice.options:
         if each.front:
             named.setdefault((each.survives, each.degree, round(each.seconds, 12)), each)
@@ -257,8 +257,8 @@ _MOST_DIMENSIONS = 16  # of a map
 _POINTS = 121
 
 
-@picture("times", of=Job, into=FIGURE, summary="the times of the schemes on a hypercube, under each model")
-def draw_times(job: Job, view: View) -> None:
+@picture("times", of=CubeProblem, into=FIGURE, summary="the times of the schemes on a hypercube, under each model")
+def draw_times(job: CubeProblem, view: View) -> None:
     """Draw the schemes' times, by their closed forms, a column per model, whatever that of the job.
 
     Above: each scheme's time over that of the fastest, by r = Fτ/β; the paper's claims dashed, crossovers marked, and a line
@@ -284,7 +284,7 @@ def _plain(axes: Any, heading: str, across: str, up: str) -> None:
     name_axes(axes, across, up)
 
 
-def _draw_curves(axes: Any, job: Job) -> None:
+def _draw_curves(axes: Any, job: CubeProblem) -> None:
     """Draw each scheme's time over the least of all closed forms, by r on a log axis."""
     low, high = -1 - ceil(log10(1 << job.d)), 1
     exponents = [low + (high - low) * i / (_POINTS - 1) for i in range(_POINTS)]
@@ -336,7 +336,7 @@ def _mark_own_ratio(axes: Any, r: float, model: str) -> None:
     write(axes, (r, 0.98), f" yours: r = {r:.3g}", 8, **look)
 
 
-def _draw_map(axes: Any, job: Job) -> None:
+def _draw_map(axes: Any, job: CubeProblem) -> None:
     """Draw a square for each d and k in the colour of the scheme that is fastest; two colours where two are."""
     from matplotlib.patches import Rectangle
 

@@ -26,7 +26,7 @@ from treecast.formats.registry import Told, judged
 from treecast.programs.buffers import MOST_AT_ONCE
 from treecast.programs.dataflow import kind_of, trace_program
 from treecast.programs.judge import Judged, find_network
-from treecast.programs.order import Order, find_order, find_pairs, judge_in_flight, judge_order, judge_pairs
+from treecast.programs.order import ExecutionOrder, find_order, find_pairs, judge_in_flight, judge_order, judge_pairs
 from treecast.programs.program import BUFFER, READ, RECEIVE, SEND, WRITE
 from treecast.programs.races import judge_races
 from treecast.programs.rules import rule
@@ -96,7 +96,7 @@ def _judge(file: Judged, algorithm: Algorithm, named: str | None) -> None:
 
 
 @rule("undefined", "nothing is read that nobody wrote", of=("msccl",))
-def _judge_contents(file: Judged, algorithm: Algorithm, order: Order, kind: str, inplace: bool) -> None:
+def _judge_contents(file: Judged, algorithm: Algorithm, order: ExecutionOrder, kind: str, inplace: bool) -> None:
     """Judge ``race``, ``undefined`` and ``delivered`` for one or two buffers of input and output."""
     found, step, program = file.found, algorithm.step, order.program
     contents = trace_program(order, algorithm.places(inplace))

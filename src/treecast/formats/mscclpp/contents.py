@@ -8,7 +8,7 @@ import numpy as np
 
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
-from treecast.formats.mscclpp.plan import Span, note
+from treecast.formats.mscclpp.plan import UnitRange, note
 from treecast.formats.mscclpp.program import Laid
 from treecast.programs.dataflow import Contents, Moves, Places, trace
 from treecast.programs.judge import Judged
@@ -19,7 +19,7 @@ from treecast.ragged import Ints, places, starts
 _MOST_MOVED = 2**22
 
 
-class Message(NamedTuple):
+class GpuMessage(NamedTuple):
     """A move of ``units`` units between two GPUs, which stand from ``slot`` on while under way, by an operation."""
 
     src: int
@@ -38,7 +38,7 @@ class _Move(NamedTuple):
     writes: list[int]
 
 
-class Flow:
+class Dataflow:
     """The moves of operations. Buffers stand one behind the other, then the packets of each scratch, then messages under way."""
 
     def __init__(self, laid: Laid) -> None:
@@ -46,7 +46,7 @@ class Flow:
         plan = self.plan
         sizes = np.array(plan.sizes, np.int64)
         self.first = starts(np.concatenate([sizes, np.where(np.arange(len(sizes)) % 3 == 2, sizes, 0)]))
-        self.messages = list[Message]()
+        self.messages = list[GpuMessage]()
         self._slots = int(self.first[-1])
         moving = {one for parts in laid.parts.values() for one in parts.moves if laid.step(one).op.form}
         steps = [plan.steps[j][k] for j, k in laid.parts if plan.steps[j][k].op.form]
@@ -68,7 +68,7 @@ class Flow:
             self.places, table, lanes, under_way, twins=self._twins(), sets=not ways <= {"sum"}
         )
 
-    def _place(self, span: Span) -> int:
+    def _place(self, span: UnitRange) -> int:
         return int(self.first[span.store + len(self.plan.sizes) * span.packed]) + span.lo
 
     def _lower(self, one: int) -> Iterator[_Move]:
@@ -96,7 +96,7 @@ class Flow:
             yield _Move(one, units, reads, writes)
 
     def _message(self, src: int, dst: int, units: int, one: int) -> int:
-        self.messages.append(Message(src, dst, self._slots, units, one))
+        self.messages.append(GpuMessage(src, dst, self._slots, units, one))
         self._slots += units
         return self.messages[-1].slot
 
@@ -180,7 +180,7 @@ class Flow:
         return store % len(self.plan.sizes) // 3 if place < self.places.total else -1
 
 
-def _loop_of(flow: Flow, kind: str) -> int:
+def _loop_of(flow: Dataflow, kind: str) -> int:
     """Return how many units all blocks of a collective have."""
     row, given = COLLECTIVES[kind], flow.places.given
     if row.adds:
@@ -189,7 +189,7 @@ def _loop_of(flow: Flow, kind: str) -> int:
 
 
 @rule("undefined", of=("mscclpp",))
-def judge_contents(file: Judged, flow: Flow, kind: str) -> None:
+def judge_contents(file: Judged, flow: Dataflow, kind: str) -> None:
     """Judge ``undefined``, and ``delivered`` of a collective that is known."""
     plan, contents, found = flow.plan, flow.contents, file.found
     found.judged("undefined")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from treecast.errors import FormatError
-from treecast.formats.mscclpp.contents import Flow, judge_contents
+from treecast.formats.mscclpp.contents import Dataflow, judge_contents
 from treecast.formats.mscclpp.plan import Plan, note, unroll
 from treecast.formats.mscclpp.program import Laid
 from treecast.formats.mscclpp.reading import read_plan
@@ -55,7 +55,7 @@ def _judge(file: Judged, written: Plan, told: Told) -> None:
             break
         _warn(written, found)
         found.judged("executor")
-        latest = Flow(laid)
+        latest = Dataflow(laid)
         _judge_uses(laid)
         judge_contents(file, latest, kind)
         flow = flow or latest

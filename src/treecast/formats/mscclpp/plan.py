@@ -23,7 +23,7 @@ PORT_SIGNALS = ("pws", "pwsf")
 PUTS = ("put", *PORT_SIGNALS, "ppkt", "rppkt")
 
 
-class Form(NamedTuple):
+class Operands(NamedTuple):
     """The places that an operation takes: l on this GPU, r on another, s on all of a group; a capital has packets.
 
     ``sources`` and ``targets`` have a letter for the first place, the second, …; the last stands for all further ones if
@@ -39,28 +39,28 @@ class Form(NamedTuple):
 
 _PAIRS = (True, True)
 FORMS = {
-    "copy": Form("l", "l"),
-    "put": Form("l", "r", each=True, more=_PAIRS),
-    "pws": Form("l", "r", each=True, more=_PAIRS),
-    "pwsf": Form("l", "r", each=True, more=_PAIRS),
-    "get": Form("r", "l", each=True, more=_PAIRS),
-    "re": Form("ll", "l", sums=True, more=(True, False)),
-    "res": Form("ll", "lr", sums=True, more=_PAIRS),
-    "rre": Form("lr", "l", sums=True, more=(True, False)),
-    "rres": Form("lr", "lr", sums=True, more=_PAIRS),
-    "ppkt": Form("l", "R", each=True, more=_PAIRS),
-    "cpkt": Form("l", "L"),
-    "upkt": Form("L", "l"),
-    "rppkt": Form("L", "R", more=(False, True)),
-    "repkt": Form("lL", "l", sums=True, more=(True, False)),
-    "respkt": Form("lL", "lR", sums=True, more=_PAIRS),
-    "recpkt": Form("lL", "lL", sums=True, more=(True, False)),
-    "recspkt": Form("lL", "lLR", sums=True, more=_PAIRS),
-    "gstore": Form("l", "s"),
-    "glres": Form("s", "s", sums=True),
-    "gstorepkt": Form("L", "S"),
+    "copy": Operands("l", "l"),
+    "put": Operands("l", "r", each=True, more=_PAIRS),
+    "pws": Operands("l", "r", each=True, more=_PAIRS),
+    "pwsf": Operands("l", "r", each=True, more=_PAIRS),
+    "get": Operands("r", "l", each=True, more=_PAIRS),
+    "re": Operands("ll", "l", sums=True, more=(True, False)),
+    "res": Operands("ll", "lr", sums=True, more=_PAIRS),
+    "rre": Operands("lr", "l", sums=True, more=(True, False)),
+    "rres": Operands("lr", "lr", sums=True, more=_PAIRS),
+    "ppkt": Operands("l", "R", each=True, more=_PAIRS),
+    "cpkt": Operands("l", "L"),
+    "upkt": Operands("L", "l"),
+    "rppkt": Operands("L", "R", more=(False, True)),
+    "repkt": Operands("lL", "l", sums=True, more=(True, False)),
+    "respkt": Operands("lL", "lR", sums=True, more=_PAIRS),
+    "recpkt": Operands("lL", "lL", sums=True, more=(True, False)),
+    "recspkt": Operands("lL", "lLR", sums=True, more=_PAIRS),
+    "gstore": Operands("l", "s"),
+    "glres": Operands("s", "s", sums=True),
+    "gstorepkt": Operands("L", "S"),
 }
-PORT_PACKETS = Form("L", "R", each=True, more=_PAIRS)
+PORT_PACKETS = Operands("L", "R", each=True, more=_PAIRS)
 """``ppkt`` on a port: its sources are packets already."""
 
 
@@ -74,7 +74,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Op:
+class GpuOp:
     """An operation: its name, where it stands, and the type of its channels, or nothing.
 
     ``ends`` are its channels, ``semaphores`` pairs of GPU and number, ``barrier`` and ``blocks`` the barrier and how many
@@ -95,10 +95,10 @@ class Op:
     adds: str = "sum"
     chunks: int = 0
     unit: int = 0
-    inner: tuple["Op", ...] = ()
+    inner: tuple["GpuOp", ...] = ()
 
     @property
-    def form(self) -> Form | None:
+    def form(self) -> Operands | None:
         """Which places it takes; None where it moves nothing."""
         return PORT_PACKETS if self.name == "ppkt" and self.by == "port" else FORMS.get(self.name)
 
@@ -125,7 +125,7 @@ class Gpu:
 
     chunks: tuple[int, int, int]
     semaphores: tuple[int, ...]
-    blocks: tuple[tuple[Op, ...], ...]
+    blocks: tuple[tuple[GpuOp, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Plan:
     other: dict[End, End]
 
     @property
-    def ops(self) -> tuple[Op, ...]:
+    def ops(self) -> tuple[GpuOp, ...]:
         """All operations, without those within pipelines."""
         return tuple(op for gpu in self.gpus for block in gpu.blocks for op in block)
 
@@ -162,7 +162,7 @@ def note(found: Findings, rule: str, where: Where, text: str) -> None:
 # that are asked for, the others as many as a message of that size gives them.
 
 
-class Span(NamedTuple):
+class UnitRange(NamedTuple):
     """Units ``lo`` to ``hi`` of a buffer: store 3 g + b is buffer b of GPU g. Packets are counted in packets."""
 
     store: int
@@ -174,9 +174,9 @@ class Span(NamedTuple):
 class Step(NamedTuple):
     """An operation in one turn: the spans of each place that it reads and of each that it writes."""
 
-    op: Op
-    reads: tuple[tuple[Span, ...], ...] = ()
-    writes: tuple[tuple[Span, ...], ...] = ()
+    op: GpuOp
+    reads: tuple[tuple[UnitRange, ...], ...] = ()
+    writes: tuple[tuple[UnitRange, ...], ...] = ()
 
 
 class Unrolled(NamedTuple):
@@ -231,7 +231,7 @@ def unroll(written: Plan, turns: int, found: Findings) -> Unrolled:
     return plan
 
 
-def _steps(plan: Unrolled, op: Op, pieces: dict[Op, Fraction], found: Findings) -> Iterator[Step]:
+def _steps(plan: Unrolled, op: GpuOp, pieces: dict[GpuOp, Fraction], found: Findings) -> Iterator[Step]:
     if op.name != "pipeline":
         yield _step(plan, op, None, found)
         return
@@ -241,14 +241,16 @@ def _steps(plan: Unrolled, op: Op, pieces: dict[Op, Fraction], found: Findings) 
             yield _step(plan, one, (first, min(long, op.chunks * plan.units - first)), found)
 
 
-def _step(plan: Unrolled, op: Op, turn: tuple[int, int] | None, found: Findings) -> Step:
+def _step(plan: Unrolled, op: GpuOp, turn: tuple[int, int] | None, found: Findings) -> Step:
     sides = [
         tuple(tuple(_spans(plan, op, piece, turn, found)) for piece in pieces) for pieces in (op.sources, op.targets)
     ]
     return Step(op, *sides)
 
 
-def _spans(plan: Unrolled, op: Op, piece: Piece, turn: tuple[int, int] | None, found: Findings) -> Iterator[Span]:
+def _spans(
+    plan: Unrolled, op: GpuOp, piece: Piece, turn: tuple[int, int] | None, found: Findings
+) -> Iterator[UnitRange]:
     """Yield the spans of a place, one for each owner."""
     units, (part, parts) = plan.units, op.part
     size = piece.size * units
@@ -277,4 +279,4 @@ def _spans(plan: Unrolled, op: Op, piece: Piece, turn: tuple[int, int] | None, f
                 f"{chunks} lie outside buffer {letter} of gpu {gpu}, which has {plan.written.gpus[gpu].chunks[buffer]:,}{takes}",
             )
         store, first = plan.place(gpu, buffer, begin)
-        yield Span(store, first, first + max(end - begin, 0), piece.packed)
+        yield UnitRange(store, first, first + max(end - begin, 0), piece.packed)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.description import count_of
-from treecast.formats.mscclpp.plan import WAITS, End, Op, Step, Unrolled, note, spell
+from treecast.formats.mscclpp.plan import WAITS, End, GpuOp, Step, Unrolled, note, spell
 from treecast.programs.order import find_order, find_pairs
 from treecast.programs.program import ORDERED, TOLD, TURNS, Counts, Place, Program
 from treecast.programs.races import Use
@@ -69,7 +69,7 @@ class Laid:
         self.at, self.launches, self.parts = list[At | None](), list[tuple[int, int]](), dict[tuple[int, int], _Parts]()
         self._rows, self._waits = list[tuple[int, int, int]](), list[tuple[int, int, int]]()
         self._raised, self._lowered = defaultdict[_Count, list[int]](list), defaultdict[_Count, list[int]](list)
-        self._came = defaultdict[tuple[int, int], list[tuple[int, Op]]](list)
+        self._came = defaultdict[tuple[int, int], list[tuple[int, GpuOp]]](list)
         self._meetings = defaultdict[tuple[int, int, int], list[tuple[int, int]]](list)
         self._rank, self._lane = 0, 0
         blocks = iter(enumerate(plan.steps))
@@ -135,7 +135,7 @@ class Laid:
         lane.since += [work, *packets]
         self.parts[at[:2]] = _Parts([work], [work], packets[0] if packets else -1, lane.met)
 
-    def _lay_thread(self, lane: _Lane, at: At, op: Op) -> tuple[int, int]:
+    def _lay_thread(self, lane: _Lane, at: At, op: GpuOp) -> tuple[int, int]:
         """Lay out an operation of a single thread; return that, and what moves its data."""
         slot, key = at[2], (op.ends or op.semaphores)[at[2]]
         begin = move = arrives = lane.threads[slot] = self._add(at, lane.met, thread=slot)
@@ -163,7 +163,7 @@ class Laid:
             note(self.found, "pairs", op.where, f"its peer has no other end of {words} to await this")
         return begin, move
 
-    def _join(self, lane: _Lane, k: int, op: Op) -> None:
+    def _join(self, lane: _Lane, k: int, op: GpuOp) -> None:
         """Let the threads of a block meet, and those of others at a barrier."""
         at = lane.number, k, -1
         if op.name == "barrier":

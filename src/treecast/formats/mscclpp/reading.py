@@ -19,7 +19,7 @@ from treecast.formats.mscclpp.plan import (
     WAITS,
     End,
     Gpu,
-    Op,
+    GpuOp,
     Piece,
     Plan,
     Where,
@@ -189,14 +189,14 @@ def _pair(tables: list[_Table]) -> dict[End, End]:
 
 
 def _read_gpu(gpu: _Object, g: int, table: _Table, found: Findings) -> Gpu:
-    blocks = list[tuple[Op, ...]]()
+    blocks = list[tuple[GpuOp, ...]]()
     with _noting(found, (g,)):
         blocks += [_read_block(block, (g, t), table, found) for t, block in enumerate(_objects(gpu, "threadblocks"))]
     return Gpu((table.chunks[0], table.chunks[1], table.chunks[2]), tuple(table.semaphores), tuple(blocks))
 
 
-def _read_block(block: _Object, where: Where, table: _Table, found: Findings) -> tuple[Op, ...]:
-    ops = list[Op]()
+def _read_block(block: _Object, where: Where, table: _Table, found: Findings) -> tuple[GpuOp, ...]:
+    ops = list[GpuOp]()
     with _noting(found, where):
         if block.get("id") != where[1]:
             raise WrongError(f"its id is not {where[1]}: ids are positions")
@@ -228,20 +228,20 @@ class _Ops:
             if any(kind not in table.remote[one][2] for one in ids):
                 raise WrongError(f"a remote buffer gives no access by {kind}")
 
-    def read(self, op: _Object, where: Where) -> Op:
+    def read(self, op: _Object, where: Where) -> GpuOp:
         """Return an operation. Raises WrongError."""
         name = _word(op, "name")
         if name == "nop":
-            return Op(name, where)
+            return GpuOp(name, where)
         if name == "barrier":
             barrier = _number(op.get("barrier_id"), "barrier_id", MOST_SHARED - 1)
-            return Op(name, where, barrier=barrier, blocks=_number(op.get("num_threadblocks"), "num_threadblocks"))
+            return GpuOp(name, where, barrier=barrier, blocks=_number(op.get("num_threadblocks"), "num_threadblocks"))
         if name in _SEMAPHORES:
             ids = _numbers(op, "semaphore_ids", len(self.table.semaphores), MOST_SHARED)
-            return Op(name, where, semaphores=tuple((self.g, one) for one in ids))
+            return GpuOp(name, where, semaphores=tuple((self.g, one) for one in ids))
         if name in _ON_CHANNELS:
             by = _word(op, "channel_type", _LINKED)
-            return Op(name, where, by, self._ends(op, by))
+            return GpuOp(name, where, by, self._ends(op, by))
         if name == "pipeline" and len(where) == 3:
             return self._pipeline(op, where)
         if name not in FORMS:
@@ -249,20 +249,20 @@ class _Ops:
             raise WrongError(f"the loader knows no operation {name[:40]!r} here{meant}")
         return self._move(op, name, where)
 
-    def _pipeline(self, op: _Object, where: Where) -> Op:
+    def _pipeline(self, op: _Object, where: Where) -> GpuOp:
         held = _object(op.get("iter_context"), "iter_context")
         unit = _number(held.get("unit_size"), "unit_size", least=1)
         chunks = _number(held.get("num_chunks"), "num_chunks", least=1)
         inner = tuple(self.read(one, (*where, k)) for k, one in enumerate(_objects(op, "ops")))
         if any(one.part != (0, 1) for one in inner):
             raise WrongError("tbg_info stands within a pipeline: the parts would run past their ends")
-        return Op("pipeline", where, chunks=chunks, unit=unit, inner=inner)
+        return GpuOp("pipeline", where, chunks=chunks, unit=unit, inner=inner)
 
     def _ends(self, op: _Object, by: str) -> tuple[End, ...]:
         own = self.channels.get(by, [])
         return tuple((self.g, by, own[k]) for k in _numbers(op, "channel_ids", len(own), MOST_AT_ONCE))
 
-    def _move(self, op: _Object, name: str, where: Where) -> Op:
+    def _move(self, op: _Object, name: str, where: Where) -> GpuOp:
         by = op.get("channel_type", "")
         if by not in ("", *_LINKED, "switch"):
             raise WrongError("channel_type is none of memory, port, switch")
@@ -273,7 +273,7 @@ class _Ops:
         parts = _number(group.get("tbg_size"), "tbg_size", least=1)
         part = _number(group.get("tb_id"), "tb_id", parts - 1), parts
         adds = _word({"reduce_op": "sum", **op}, "reduce_op", ("sum", "max", "min"))
-        found = Op(name, where, by, ends, part=part, adds=adds)
+        found = GpuOp(name, where, by, ends, part=part, adds=adds)
         form = found.form or FORMS[name]
         sources = self._pieces(op, "src_buff", form.sources, form.more[0], by)
         targets = self._pieces(op, "dst_buff", form.targets, form.more[1], by)
@@ -287,7 +287,7 @@ class _Ops:
             raise WrongError(f"{name} on no port sends no signal")
         if found.by_proxy:
             self._check_proxy(ends, targets)
-        return Op(name, where, by, ends, sources=sources, targets=targets, part=part, adds=adds)
+        return GpuOp(name, where, by, ends, sources=sources, targets=targets, part=part, adds=adds)
 
     def _check_proxy(self, ends: tuple[End, ...], targets: tuple[Piece, ...]) -> None:
         if len(ends) != len(targets):

@@ -47,7 +47,7 @@ def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:
     load = np.bincount(schedule.network.arc(messages.src, messages.port)).max(initial=0)
     if 2 * int(load) // schedule.copies > _MOST_OPS:  # at once, where there may be millions
         raise _too_much(schedule, _OPS, (7 if schedule.collective.sums else 5) * int(load), _MOST_OPS)
-    plan = _Plan(*on_buffers(messages, copies == "scratch"))
+    plan = _Threadblocks(*on_buffers(messages, copies == "scratch"))
     plan.check(schedule)
     network, collective = schedule.network.spec, schedule.collective
     found = {
@@ -66,7 +66,7 @@ def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:
     return (json.dumps(found, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-class _Plan:
+class _Threadblocks:
     """The threadblocks of all GPUs: a lane of the program each, all of whose numbers are those of lanes."""
 
     def __init__(self, program: Program, buffers: Buffers) -> None:

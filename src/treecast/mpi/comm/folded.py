@@ -8,7 +8,7 @@ from mpi4py import MPI
 
 from treecast.algorithms import sums
 from treecast.algorithms.little import LITTLE, block, copy_here
-from treecast.algorithms.sums import Task, fold, width_of
+from treecast.algorithms.sums import SumTask, fold, width_of
 from treecast.calls.call import Call
 from treecast.calls.table import Algorithm, Failed
 from treecast.groups.group import Group
@@ -56,7 +56,7 @@ def fold_by_mpi(comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any]
         plan.take({rank: whole[block(rank, plan.length)] for rank in ranks})
         return
     width, is_scattered = width_of(given, how), algorithm is sums.reduce_scatter
-    task = _PREFIXES.get(algorithm, Task(Shape("", target=rest[0] if algorithm is sums.reduce else None)))
+    task = _PREFIXES.get(algorithm, SumTask(Shape("", target=rest[0] if algorithm is sums.reduce else None)))
     bounds = [how.entries * k // comm.size for k in range(comm.size + 1)]
     lengths = [width * count for count in (rest[0] if is_scattered else (b - a for a, b in pairwise(bounds)))]
     length = lengths[me]

@@ -16,7 +16,7 @@ _LEAVING: list[int] = []  # the key of the attribute whose end tells of MPI_Fina
 _BEFORE: list[Callable[[], None]] = []
 
 
-class Mark:
+class CallMark:
     """A file in memory, beside that of the job: how often calls on a communicator were entered or left, and its ranks.
 
     Outside ``treecast launch``, and on other hosts, there is no such file. ``times``: the one number, in there. A call is made

@@ -17,14 +17,14 @@ from mpi4py import MPI
 from treecast.algorithms.little import LITTLE
 from treecast.calls.call import Call
 from treecast.calls.collectives import ROWS
-from treecast.calls.table import Row, job_of
+from treecast.calls.table import MethodRow, job_of
 from treecast.groups.pace import AHEAD
 from treecast.groups.terms import Terms
 from treecast.groups.unlike import COMPARED
 from treecast.groups.words import Words
 from treecast.mpi.comm.forms import BUFFERS, LISTS, WRONG, form_of_call, in_order
 from treecast.mpi.comm.makers import Make, folder, maker
-from treecast.mpi.comm.state import State
+from treecast.mpi.comm.state import CommState
 from treecast.mpi.together import MpiTogether
 from treecast.transport.base import SMALL
 from treecast.transport.marks import PARTS
@@ -62,7 +62,7 @@ class Ready(NamedTuple):
         return cls((words, words.digest), words.length > _EAGER or bool(words.op and words.name.islower()))
 
 
-class Lane:
+class QuickCalls:
     """What quick calls on a communicator have at hand; all have neither a deadline nor, where they survive, a network.
 
     ``carriers``: who brings data while nobody has failed, or where nothing is survived compares calls; and what brings the
@@ -70,7 +70,7 @@ class Lane:
     """
 
     def __init__(
-        self, state: State, terms: Terms, carriers: tuple[MpiTogether, MPI.Intracomm | None], least: dict[str, int]
+        self, state: CommState, terms: Terms, carriers: tuple[MpiTogether, MPI.Intracomm | None], least: dict[str, int]
     ) -> None:
         self.together, self._comm = carriers
         self.ours, self.size, self._base = state.rank_on(terms), state.rank.size, state.base
@@ -85,7 +85,7 @@ class Lane:
         """The communicator that brings data."""
         return self.together.comm if self._survives else self._comm
 
-    def go(self, on: Any, row: Row, number: int, arguments: Sequence[Any], named: dict[str, Any]) -> Last | None:
+    def go(self, on: Any, row: MethodRow, number: int, arguments: Sequence[Any], named: dict[str, Any]) -> Last | None:
         """Make a call; return its outcome, None where it was not made, and goes the way of all calls.
 
         ``on``: the communicator of the program. ``number``: of the call there.
@@ -204,14 +204,14 @@ class Lane:
         with self._lock:
             group.hear_all(number, bytes(whole))
 
-    def _keep(self, row: Row, key: Any, arguments: Sequence[Any]) -> Ready | None:
+    def _keep(self, row: MethodRow, key: Any, arguments: Sequence[Any]) -> Ready | None:
         """Keep a call ready that has just this form; None where all calls of it go the way of all calls."""
         if len(self._ready) >= _MOST:
             self._ready.clear()
         self._ready[key] = ready = self._make_ready(row, arguments)
         return ready
 
-    def _make_ready(self, row: Row, arguments: Sequence[Any]) -> Ready | None:
+    def _make_ready(self, row: MethodRow, arguments: Sequence[Any]) -> Ready | None:
         items = [item for each in arguments for item in (each if type(each) in LISTS else (each,))]
         if not all(getattr(item, "is_predefined", True) for item in items):
             return None

@@ -11,7 +11,7 @@ from mpi4py import MPI
 from treecast.calls.worker import Worker, done
 
 
-class Outcome:
+class PendingError:
     """The error of a call, until it is told; ``asked``: by the request itself, so that MPI need not say so."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Outcome:
 class Telling:
     """A request whose Wait and Test raise the error of its call."""
 
-    outcome: Outcome
+    outcome: PendingError
 
     def _ask(self, ask: Callable[..., Any], status: MPI.Status | None = None) -> Any:
         outcome = self.outcome
@@ -63,7 +63,7 @@ class Again(Telling, MPI.Prequest):
     """
 
     _begin: Callable[[], Pending]
-    outcome = Outcome()
+    outcome = PendingError()
 
     @classmethod
     def of(cls, begin: Callable[[], Pending]) -> "Again":
@@ -98,7 +98,7 @@ def begin(worker: Worker, work: Callable[[], Any]) -> Pending:
 
     Where MPI allows one thread only, it is over when it is begun.
     """
-    outcome = Outcome()
+    outcome = PendingError()
     request = MPI.Grequest.Start(outcome.query, None, None)
     pending = Pending(request)
     pending.outcome = outcome

@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 from treecast.calls.deaths import Deaths
 from treecast.calls.sinks import attach, tell_ended, tell_joined
-from treecast.calls.table import Rank
+from treecast.calls.table import Caller
 from treecast.calls.worker import Worker
 from treecast.groups.agreement import Broken
 from treecast.groups.group import Group
@@ -19,17 +19,26 @@ from treecast.groups.terms import OVER_MPI, Carrier, Terms
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike
 from treecast.jobs.program import job_file, note, say_last
-from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
+from treecast.mpi.comm.marks import CallMark, before_the_end, not_before_the_end
 from treecast.mpi.reader import Reader
 from treecast.mpi.together import MpiTogether
 from treecast.mpi.transport import MpiTransport
-from treecast.transport.base import FrameError, Key, Kind, Steps, T, carry_out
+from treecast.transport.base import FrameError, FrameKind, Key, Steps, T, carry_out
 from treecast.transport.marks import PARTS
 
 if TYPE_CHECKING:
     from treecast.mpi.plans import Plans
 
-_KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.UNLIKE, Kind.REVOKED)
+_KINDS = (
+    FrameKind.STATE,
+    FrameKind.DECIDED,
+    FrameKind.FETCH,
+    FrameKind.ENDED,
+    FrameKind.FENCE,
+    FrameKind.LEFT,
+    FrameKind.UNLIKE,
+    FrameKind.REVOKED,
+)
 _LOOK_ALONE = 0.25  # seconds between looks beside calls that survive nothing
 _TURN, _TURNS = 0.3, 8  # seconds between ranks that end a job, so that one says why
 _ASK = 0.05  # seconds after which others are asked again how far they are
@@ -56,7 +65,7 @@ class Base:
         )
         for kind in _KINDS:
             self.transport.on(kind, self._hear)
-        self.mark, self.asked = Mark(comm), 0.0
+        self.mark, self.asked = CallMark(comm), 0.0
         self.compared: MpiTogether | None = None
         attach(self.transport, self.waiting, (self.mark.world, MPI.COMM_WORLD.size))
         for group in self.groups.values():
@@ -184,7 +193,7 @@ def _may_part(group: Group, asked: list[float]) -> bool:
     return not (group.behind() or group.unlike.is_unexplained)
 
 
-class State:
+class CommState:
     """The things that calls on one communicator share.
 
     ``take_number()``: the number of the next collective. ``base``: the ranks for treecast's own calls, which all make together
@@ -195,7 +204,7 @@ class State:
     def __init__(self, comm: MPI.Comm) -> None:
         self.comm = MPI.Intracomm(comm)
         self.take_number = count(1).__next__
-        self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size, OVER_MPI.sums)
+        self.rank = Caller(MPI, Reader(MPI, comm.size), comm.rank, comm.size, OVER_MPI.sums)
         self.worker = Worker("treecast.mpi")
         self.deaths = Deaths("its communicator", "go on with Shrink, or wrap with on_failed='ignore'")
 
@@ -218,7 +227,7 @@ class State:
         """A duplicate for sums that are folded here. Collective when it is first asked for."""
         return MPI.Intracomm(self.comm.Dup())
 
-    def rank_on(self, terms: Terms) -> Rank:
+    def rank_on(self, terms: Terms) -> Caller:
         """Return this rank as a reader of arguments on some terms."""
         return self.rank if terms.sums == self.rank.sums else self.rank._replace(sums=terms.sums)
 
@@ -255,17 +264,17 @@ class State:
 _KEY: list[int] = []  # under which a communicator keeps its state
 
 
-def state_of(comm: Any) -> State:
+def state_of(comm: Any) -> CommState:
     """Return the state of a communicator, which is made when it is first asked for."""
     if not _KEY:
         _KEY.append(MPI.Comm.Create_keyval(delete_fn=_forget))
     found = comm.Get_attr(_KEY[0])
-    if not isinstance(found, State):
-        found = State(comm)
+    if not isinstance(found, CommState):
+        found = CommState(comm)
         comm.Set_attr(_KEY[0], found)
     return found
 
 
-def _forget(comm: MPI.Comm, key: int, state: State) -> None:
+def _forget(comm: MPI.Comm, key: int, state: CommState) -> None:
     if not MPI.Is_finalized():
         state.free()

@@ -16,7 +16,7 @@ from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.deaths import Deaths
 from treecast.calls.member import Member
-from treecast.calls.table import Failed, Given, Job, Plans, Rank, Row, adds, job_of, name_of
+from treecast.calls.table import Caller, Failed, Given, MethodRow, Plans, RankCall, adds, job_of, name_of
 from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group
@@ -26,9 +26,9 @@ from treecast.groups.unlike import COMPARED
 from treecast.groups.words import NO_WORDS, Words
 from treecast.mpi.comm.folded import folded
 from treecast.mpi.comm.forms import WRONG, word_of
-from treecast.mpi.comm.quick import Lane, Ready
+from treecast.mpi.comm.quick import QuickCalls, Ready
 from treecast.mpi.comm.requests import Again, Pending, begin
-from treecast.mpi.comm.state import State, state_of
+from treecast.mpi.comm.state import CommState, state_of
 from treecast.mpi.library import failed_ranks
 from treecast.transport.base import Steps
 
@@ -55,8 +55,8 @@ class Comm(Member, MPI.Intracomm):
     terms = OVER_MPI
     _straight = False  # whether every call that can goes treecast's own way, however short it is
     _least: dict[str, int] = least_bytes(near=False)  # until it is known whether all ranks share one memory
-    _kept: State | None = None
-    _lane: Lane | None = None  # of calls that go past the group
+    _kept: CommState | None = None
+    _lane: QuickCalls | None = None  # of calls that go past the group
 
     # -- other communicators -----------------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ class Comm(Member, MPI.Intracomm):
             if self._folds and state.base.near and terms.network is None:
                 comm = state.moves
         if together and (not terms.survive or (terms.deadline is None and terms.network is None and not terms.sure)):
-            self._lane = Lane(state, terms, (together, comm), self._least)
+            self._lane = QuickCalls(state, terms, (together, comm), self._least)
         if terms.network is not None:
             state.plans.network("broadcast", terms.survive, terms.network)
         return self
@@ -161,13 +161,13 @@ class Comm(Member, MPI.Intracomm):
             ready = Ready.of(words)._replace(meets=True)
             return make() if self._lane is None else self._lane.own(number, ready, make, (), {})
         self._state.worker.wait()
-        self._carry_out(number, Job(tuple, _end_begun, words=words))
+        self._carry_out(number, RankCall(tuple, _end_begun, words=words))
         return make()
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
     @property
-    def _state(self) -> State:
+    def _state(self) -> CommState:
         if self._kept is None:
             self._kept = state_of(self)
         return self._kept
@@ -177,7 +177,7 @@ class Comm(Member, MPI.Intracomm):
         return self._state.take_number()
 
     @property
-    def _here(self) -> tuple[Rank, Worker, Deaths]:
+    def _here(self) -> tuple[Caller, Worker, Deaths]:
         state = self._state
         return state.rank_on(self.terms), state.worker, state.deaths
 
@@ -185,7 +185,7 @@ class Comm(Member, MPI.Intracomm):
     def _group(self) -> Group:
         return self._state.base.group_of(self.terms)
 
-    def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
+    def _plans_of(self, row: MethodRow | None) -> tuple[Plans, str, str]:
         state, (survive, *_), named = self._state, self.terms, self.terms.network
         way = state.plans.way(row, survive, named) if row and (named is not None or not state.base.near) else None
         if way is None and row and self._folds and adds(row.make) and not (survive or self._straight):
@@ -198,7 +198,7 @@ class Comm(Member, MPI.Intracomm):
         """Whether sums have bits that are not MPI's."""
         return self.terms.sums != "any"
 
-    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, Call]:
+    def _carry_out(self, number: int, job: RankCall, plans: Plans = None) -> tuple[Any, Failed, Call]:
         state, terms = self._state, self.terms
         base, lane = state.base, self._lane
         if lane is not None and number % COMPARED == 0 and not terms.survive:
@@ -209,7 +209,7 @@ class Comm(Member, MPI.Intracomm):
         with base.mark if terms.survive and terms.deadline is None else nullcontext():
             return (*call.carry_out(job), call)
 
-    def _job_of(self, *given: Any) -> Job:
+    def _job_of(self, *given: Any) -> RankCall:
         from treecast.engine.demands import job_of
         from treecast.mpi.plans import PlanLane
 
@@ -218,7 +218,7 @@ class Comm(Member, MPI.Intracomm):
     def _begin_work(self, work: Callable[[], Any]) -> Pending:
         return begin(self._state.worker, work)
 
-    def _go_by_size(self, row: Row, number: int, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _go_by_size(self, row: MethodRow, number: int, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
         state, words, is_short = self._state, Words(row.name, is_wrong=True), True
         parents, given = partial(getattr(MPI.Intracomm, row.name), self, *arguments, **named), Given((), 0)
@@ -242,10 +242,10 @@ class Comm(Member, MPI.Intracomm):
         self._last = began, perf_counter(), (), "MPI", "", bits
         return result
 
-    def _make(self, name: str, make: Row | Callable[..., Job], /, *arguments: Any, **named: Any) -> Any:
+    def _make(self, name: str, make: MethodRow | Callable[..., RankCall], /, *arguments: Any, **named: Any) -> Any:
         return self._go(name, make, self._take_number(), *arguments, **named)
 
-    def _get_ready(self, row: Row, /, *arguments: Any, **named: Any) -> Again:
+    def _get_ready(self, row: MethodRow, /, *arguments: Any, **named: Any) -> Again:
         """Return the request of a persistent collective, each start of which is a nonblocking one."""
         state, number = self._state, self._take_number()
         named.pop("info", None)
@@ -273,7 +273,7 @@ class Comm(Member, MPI.Intracomm):
             setattr(cls, name, cls._either(name, make is not objects.barrier, cls._make, name, make))
 
     @staticmethod
-    def _own_method(row: Row) -> Callable[..., Any]:
+    def _own_method(row: MethodRow) -> Callable[..., Any]:
         """Return the method of a collective.
 
         A call that survives nothing, and is short, is MPI's.
@@ -300,8 +300,8 @@ class Comm(Member, MPI.Intracomm):
         ``straight``: it is ``own`` also where calls go treecast's way, however short they are.
         """
         last = first[-1]
-        by_mpi = Comm.by_mpi(name, None if isinstance(last, Row) else last)
-        is_sum = adds(last.make if isinstance(last, Row) else last)
+        by_mpi = Comm.by_mpi(name, None if isinstance(last, MethodRow) else last)
+        is_sum = adds(last.make if isinstance(last, MethodRow) else last)
 
         @wraps(by_mpi)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
@@ -312,11 +312,11 @@ class Comm(Member, MPI.Intracomm):
         return method
 
     @staticmethod
-    def by_mpi(name: str, make: Callable[..., Job] | None = None) -> Callable[..., Any]:
+    def by_mpi(name: str, make: Callable[..., RankCall] | None = None) -> Callable[..., Any]:
         """Return a method that calls MPI's, which has a number too, and keeps that it did; ``make``: the job of objects."""
         parent, known = getattr(MPI.Intracomm, name), dict[Any, Words]()
 
-        def words_of(ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
+        def words_of(ours: Caller, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
             if make is None:
                 return Words(name)
             try:

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from treecast.mpi.transport import MpiTransport
 from treecast.networks import Network
-from treecast.transport.base import Key, Kind
+from treecast.transport.base import FrameKind, Key
 
 _LOOK = 0.05  # seconds after which it is asked again whether the words that are there will do
 _RELAYS = 16  # neighbours at most who pass on words that they hear
@@ -34,7 +34,7 @@ class Circle:
     def __init__(self, transport: MpiTransport, near: AbstractSet[int]) -> None:
         self.near = near
         self._transport, self._heard = transport, defaultdict[int, dict[int, bytes]](dict)
-        transport.on(Kind.FLOOD, self._hear)
+        transport.on(FrameKind.FLOOD, self._hear)
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         heard = self._heard[key.call]
@@ -64,7 +64,7 @@ class Circle:
         transport, heard = self._transport, self._heard[number]
         others = set(range(transport.size)) - {transport.rank}
         heard[transport.rank] = words
-        self._say(others - dead, Key(Kind.FLOOD, number, about=transport.rank), words)
+        self._say(others - dead, Key(FrameKind.FLOOD, number, about=transport.rank), words)
 
         def all_there() -> bool:
             return others <= heard.keys() | transport.lost.keys() | dead and transport.has_said(self.near - dead)

@@ -15,7 +15,7 @@ from treecast.errors import PlanError
 from treecast.jobs.command import ending_the_job, torch_place, watched
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.jobs.watch import Ending, folder_of_job
-from treecast.mpi.job.watch import Watch
+from treecast.mpi.job.watch import MpiWatch
 from treecast.transport.base import SMALL
 
 ENVIRONMENT = {
@@ -70,7 +70,7 @@ def launch(
     extra: Sequence[str] = (),
     stdout: int | None = None,
     stderr: int | None = None,
-    watch: Watch | None = None,
+    watch: MpiWatch | None = None,
 ) -> Ending:
     """Start ranks, wait for them, and return how the job ended; with status 124 when ``timeout`` seconds passed first.
 
@@ -88,7 +88,7 @@ def launch(
         k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD", "TREECAST_RANK"))
     }
     with ended_by_signals(), folder_of_job() as own:
-        watch = watch or Watch(own / "status", ranks)
+        watch = watch or MpiWatch(own / "status", ranks)
         files = (1 if stdout is None else stdout, 2 if stderr is None else stderr)
         _hand_out(watch.status.with_name("output"), files)
         reads, job = _standard_input(), {"TREECAST_JOB": str(watch.status)}

@@ -17,7 +17,7 @@ from treecast.description import (
     spell_counts,
     spell_ranges,
 )
-from treecast.engine.engine import Outcome as Ended
+from treecast.engine.engine import PartOutcome
 from treecast.errors import PlanError
 from treecast.execution.layout import Ranges, ranges, ranges_at, ranges_by_node
 from treecast.execution.outcome import Outcome
@@ -76,7 +76,7 @@ class MpiRun(Outcome):
         return 0 < self.living == self.delivered and not self.lost_with_root
 
 
-def record_of(prepared: Prepared, rank: int, outcome: Ended, unwritten: str) -> Record:
+def record_of(prepared: Prepared, rank: int, outcome: PartOutcome, unwritten: str) -> Record:
     """Return the report of a rank: the chunks that it lacks of all that it wants, and the digest of the rest.
 
     Where it lacks very many ranges of chunks, the last that it names covers all further ones. ``unwritten``: why its files could

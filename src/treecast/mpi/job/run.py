@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treecast import formats
-from treecast.engine.engine import Engine, Message
-from treecast.engine.transfers import Links, Transfer, transfers_of
+from treecast.engine.engine import Engine, MovingChunk
+from treecast.engine.transfers import Peers, Transfer, transfers_of
 from treecast.errors import FaultError, PlanError, TreecastError
 from treecast.execution.layout import Bytes
 from treecast.jobs.program import end_daemon, flush
@@ -44,7 +44,7 @@ _CLOSING = 6  # deadlines without any word after which a rank leaves
 _PRINTING = 0.5  # seconds in which mpirun passes on the words of a rank
 
 
-class Request(NamedTuple):
+class RunRequest(NamedTuple):
     """A run that is to be: the plan, the input, who is to be killed at which step, and the patience of a rank.
 
     ``output``: the folder into which files of a scatterv or gatherv are written.
@@ -58,7 +58,7 @@ class Request(NamedTuple):
     output: str | None = None
 
 
-Ask = Callable[[], tuple[Schedule, Request]]
+Ask = Callable[[], tuple[Schedule, RunRequest]]
 """Returns the plan and the request of a run; rank 0 calls it, for all."""
 
 
@@ -71,7 +71,7 @@ def make_request(
     kill: tuple[str, ...],
     deadline: float,
     output: str | None = None,
-) -> Request:
+) -> RunRequest:
     """Return the run of a verified schedule on an input. Raises PlanError or FaultError when it cannot be."""
     if schedule.sparing:
         raise PlanError(
@@ -86,10 +86,10 @@ def make_request(
         if not bool((rows.step + rows.steps > step).any()):
             raise FaultError(f"{schedule.network.label(node)} does nothing from step {step} on: name an earlier step")
     data_of.find_source(schedule, name, flit, output)
-    return Request(path, name, flit, killed, deadline, output)
+    return RunRequest(path, name, flit, killed, deadline, output)
 
 
-def deal_out(ask: Ask, ranks: int) -> tuple[Request, list[Schedule]]:
+def deal_out(ask: Ask, ranks: int) -> tuple[RunRequest, list[Schedule]]:
     """Return the request, and the rows of each rank. Raises PlanError when the plan has another number of nodes."""
     schedule, request = ask()
     nodes = schedule.network.nodes
@@ -112,7 +112,7 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
     rank, size = int(world.Get_rank()), int(world.Get_size())
     dealt, error = _attempt(lambda: deal_out(ask, size)) if rank == 0 else (None, "")
     request, programs = dealt or (None, None)
-    asked: Request | None
+    asked: RunRequest | None
     asked, place = world.bcast((request, folder or Path(tempfile.mkdtemp(prefix="treecast-")) if request else None))
     prepared: Prepared | None = None
     if asked is not None and place is not None:
@@ -157,7 +157,7 @@ class _Doomed(Engine):
             self._die_at(transfer.step_of(chunk))
         return ticket
 
-    def _take_in(self, transfer: Transfer, message: Message, full: bool) -> None:
+    def _take_in(self, transfer: Transfer, message: MovingChunk, full: bool) -> None:
         self._die_at(transfer.step_of(message.chunk))
         super()._take_in(transfer, message, full)
 
@@ -166,7 +166,7 @@ class _Doomed(Engine):
             os.kill(os.getpid(), signal.SIGKILL)  # a message has begun, and nobody will end it
 
 
-def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tuple[dict[int, Record], set[int]]:
+def _carry_out(mpi: Any, prepared: Prepared, asked: RunRequest, folder: Path) -> tuple[dict[int, Record], set[int]]:
     """Send and receive, leave a record, and stay until nobody needs this rank; return whose records came, and who is dead."""
     world = mpi.COMM_WORLD
     transport = PlanTransport(mpi, world.Dup())
@@ -181,7 +181,7 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     if rank == 0 and (lab := os.environ.get("TREECAST_LAB")):  # cuts may count from here
         Path(lab, "mark").touch()
     engine = Engine if rank not in asked.kill else partial(_Doomed, asked.kill[rank])
-    ended = engine(Links(transport, range(transport.size)), transfers, prepared.part, asked.deadline).run()
+    ended = engine(Peers(transport, range(transport.size)), transfers, prepared.part, asked.deadline).run()
     output, unwritten = asked.output, ""
     if output is not None:
         _, unwritten = _attempt(lambda: data_of.write_arrived(prepared, rank, ended.held, output))
@@ -214,7 +214,7 @@ def nobody_waits(folder: Path, ranks: int, heard: Mapping[int, Record], dead: Ab
 
 
 def _report(
-    prepared: Prepared, asked: Request, folder: Path, heard: Mapping[int, Record], dead: AbstractSet[int]
+    prepared: Prepared, asked: RunRequest, folder: Path, heard: Mapping[int, Record], dead: AbstractSet[int]
 ) -> MpiRun:
     """Return the outcome at all ranks."""
     schedule = prepared.program
@@ -250,7 +250,7 @@ def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
 def main(text: str, folder: str) -> None:
     """Do a rank's part in the run that ``text`` describes, in JSON."""
     words = json.loads(text)
-    request = Request(**words)._replace(kill={int(node): step for node, step in words["kill"].items()})
+    request = RunRequest(**words)._replace(kill={int(node): step for node, step in words["kill"].items()})
     try:
         run_rank(lambda: (formats.read(request.plan), request), Path(folder))
     except Exception as error:

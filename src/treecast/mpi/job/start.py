@@ -14,8 +14,8 @@ from treecast.mpi.job import run as runs
 from treecast.mpi.job.data import find_source
 from treecast.mpi.job.launch import launch
 from treecast.mpi.job.outcome import MpiRun, conclude
-from treecast.mpi.job.run import CUT_OFF, Ask, Request
-from treecast.mpi.job.watch import Watch
+from treecast.mpi.job.run import CUT_OFF, Ask, RunRequest
+from treecast.mpi.job.watch import MpiWatch
 from treecast.mpi.library import MISSING, has_mpi4py, inside_mpirun
 from treecast.schedule import Schedule
 
@@ -37,7 +37,7 @@ def run_over_mpi(ask: Ask, timeout: float) -> tuple[MpiRun | None, int]:
     return outcome, TIMED_OUT if outcome.status == TIMED_OUT else 0 if outcome.holds else 1
 
 
-def _run_ranks(schedule: Schedule, request: Request, timeout: float) -> MpiRun:
+def _run_ranks(schedule: Schedule, request: RunRequest, timeout: float) -> MpiRun:
     """Carry a run out in new processes, one for each node, and join their records."""
     ranks, source = schedule.network.nodes, find_source(schedule, request.input, request.flit)
     with folder_of_job() as folder:
@@ -64,7 +64,7 @@ def _run_ranks(schedule: Schedule, request: Request, timeout: float) -> MpiRun:
     return conclude(schedule, source, found, named | (set(range(ranks)) - set(found) - silent), status)
 
 
-class _Watch(Watch):
+class _Watch(MpiWatch):
     """The news of a run: which ranks are still there without a record (``silent``), and whether the rest was ``ended``.
 
     ``patience``: seconds after which a rank that all others have left will leave no record.

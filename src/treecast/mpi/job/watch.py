@@ -8,16 +8,15 @@ from functools import cache
 from pathlib import Path
 
 from treecast.groups.members import name_ranks
-from treecast.jobs import watch
 from treecast.jobs.ending import ended_by_signals, letter_of
-from treecast.jobs.watch import PATIENCE, Ending, Spell
+from treecast.jobs.watch import PATIENCE, Ending, Spell, Watch
 
 _STARTING = 1  # of Open MPI's ompi_mpi_state: MPI_Init has begun and is not over
 _FINISHING = frozenset({3, 4, 5})  # MPI_Finalize has begun
 _HEAD = 8  # bytes of the number of times that a rank entered or left calls
 
 
-class Watch(watch.Watch):
+class MpiWatch(Watch):
     """The news of the ranks of a job over MPI on this host. Each has a file for every communicator, too: see ``comm.marks``."""
 
     def __init__(self, status: Path, ranks: int) -> None:

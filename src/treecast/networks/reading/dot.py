@@ -12,7 +12,7 @@ from treecast.networks.reading.drawn import Drawn
 from treecast.networks.reading.links import Parts
 from treecast.networks.reading.machine import Machine
 from treecast.networks.reading.registry import matches, reader
-from treecast.networks.reading.text import Words, lines_of, plain
+from treecast.networks.reading.text import Scanner, lines_of, plain
 
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|^#[^\n]*)+", re.S | re.M)
 _SIGN = re.compile(r"--|->|[{}\[\];,=:+]")
@@ -34,7 +34,7 @@ def parts_of_dot(data: bytes) -> Parts | Machine:
     ``capacity`` of a link is how many cables it has, ``rate`` how much each carries, ``relay=true`` of a node that it takes no
     part, and ``label`` the name that it is called, if no other is called so. All else is passed over.
     """
-    graph = _Graph(Words(_words("\n".join(lines_of(data)))))
+    graph = _Graph(Scanner(_words("\n".join(lines_of(data)))))
     graph.take("strict")
     if (kind := graph.name().lower()) not in ("graph", "digraph"):
         raise ValueError("it is no DOT: it begins with graph or digraph")
@@ -87,7 +87,7 @@ def _words(text: str) -> Iterator[tuple[str, int]]:
 class _Graph:
     """The words of a file, and the graph that has been read of them."""
 
-    words: Words
+    words: Scanner
     arrow: str = "--"
     nodes: dict[str, Attributes] = field(default_factory=dict[str, Attributes])
     links: list[tuple[str, str, Attributes]] = field(default_factory=list[tuple[str, str, Attributes]])

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treecast.errors import TreecastError
-from treecast.networks.reading.links import PLACES, Links, Parts, cables_of, label_or_name, passed_over, place_of
+from treecast.networks.reading.links import PLACES, LinkList, Parts, cables_of, label_or_name, passed_over, place_of
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node
 from treecast.units import parse_rate
 
@@ -26,7 +26,7 @@ class Drawn:
     """
 
     format: str
-    links: Links = field(default_factory=Links)
+    links: LinkList = field(default_factory=LinkList)
     passed: dict[str, None] = field(default_factory=dict[str, None])
     labels: dict[str, str] = field(default_factory=dict[str, str])
     rates: list[tuple[str, str, float, int, bool]] = field(default_factory=list[tuple[str, str, float, int, bool]])

@@ -9,7 +9,7 @@ import numpy as np
 
 from treecast.networks.reading.data import json_of, row, table, tables, text
 from treecast.networks.reading.drawn import Drawn
-from treecast.networks.reading.links import Links, Parts
+from treecast.networks.reading.links import LinkList, Parts
 from treecast.networks.reading.machine import Machine
 from treecast.networks.reading.objects import parts_of_matrix
 from treecast.networks.reading.registry import matches, reader
@@ -115,7 +115,10 @@ def parts_of_matrix_market(data: bytes) -> Parts:
     heads = [word.lower() for word in lines[0][1:]]
     if heads[:2] != ["matrix", "coordinate"] or len(heads) < 4:
         raise ValueError("it is no sparse matrix: its first line is %%MatrixMarket matrix coordinate …")
-    (size, *entries), links = [words for words in lines[1:] if words and not words[0].startswith("%")] or [[]], Links()
+    (size, *entries), links = (
+        [words for words in lines[1:] if words and not words[0].startswith("%")] or [[]],
+        LinkList(),
+    )
     if len(size) != 3 or size[0] != size[1]:
         raise ValueError("its matrix is not square: it has a row and a column for each node")
     nodes = whole_number(size[0], "its number of rows", _MOST)
@@ -173,7 +176,7 @@ def parts_of_table(data: bytes) -> Parts:
     names, rows = found
     if len(rows) > _MOST:
         raise ValueError(f"its matrix is larger than {_MOST:,} rows")
-    names, links = names or [str(u) for u in range(len(rows))], Links()
+    names, links = names or [str(u) for u in range(len(rows))], LinkList()
     for name in names:
         links.add("_".join(name.split()))
     for name, cells in zip(names, rows, strict=True):

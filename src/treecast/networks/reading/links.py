@@ -47,10 +47,10 @@ class Parts(NamedTuple):
 
 
 @dataclass(eq=False)
-class Links:
+class LinkList:
     """Nodes and links, in the order in which they come; a node that only links name comes behind those that are given.
 
-    >>> links = Links()
+    >>> links = LinkList()
     >>> links.join("a", "b", capacity="2")
     >>> links.add("b", relay="true", adds="true")
     >>> links.parts().names, links.parts().arcs.tolist(), links.parts().relays.tolist(), links.parts().adds.tolist()

@@ -7,7 +7,7 @@ import numpy as np
 
 from treecast.errors import NetworkError
 from treecast.networks.reading.drawn import LABELS, Drawn
-from treecast.networks.reading.links import Links, Parts, label_of
+from treecast.networks.reading.links import LinkList, Parts, label_of
 from treecast.networks.reading.machine import Machine
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def parts_of_matrix(source: Any) -> Parts:
         raise NetworkError(
             f"a matrix of shape {shape} is no network: it has a row and a column for each node, and capacities in it"
         )
-    links = Links()
+    links = LinkList()
     for u in range(shape[0]):
         links.add(u)
     for u, v, capacity in zip(*(np.asarray(column).tolist() for column in columns), strict=True):

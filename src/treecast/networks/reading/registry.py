@@ -57,7 +57,7 @@ _Read = TypeVar("_Read", bound=Callable[[bytes], Machine | Parts | Files])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reader:
+class FileReader:
     """Something that reads files, called ``name``, of a tool: ``summary`` in a few words.
 
     ``recognises``: whether a file that begins with these bytes, as many as ``HEAD``, is of this kind. ``read`` returns the
@@ -72,22 +72,22 @@ class Reader:
     suffixes: tuple[str, ...] = ()
 
 
-_READERS: dict[str, Reader] = {}
+_READERS: dict[str, FileReader] = {}
 
 
 def reader(
     name: str, *, summary: str, recognises: Callable[[bytes], bool], suffixes: tuple[str, ...] = ()
 ) -> Callable[[_Read], _Read]:
-    """Register the function below as the reader of a kind of file; see Reader."""
+    """Register the function below as the reader of a kind of file; see FileReader."""
 
     def register(read: _Read) -> _Read:
-        _READERS[name] = Reader(name=name, summary=summary, recognises=recognises, read=read, suffixes=suffixes)
+        _READERS[name] = FileReader(name=name, summary=summary, recognises=recognises, read=read, suffixes=suffixes)
         return read
 
     return register
 
 
-def readers() -> dict[str, Reader]:
+def readers() -> dict[str, FileReader]:
     """Return everything that reads files of networks, by name."""
     import_all("treecast.networks.reading")
     return dict(sorted(_READERS.items()))
@@ -159,7 +159,7 @@ def _of_hosts(data: bytes) -> Machine | None:
     return replace(found[first], complaints=[*found[first].complaints, Complaint(text)], named=found)
 
 
-def _chosen(head: bytes, path: str, kind: str) -> Reader | None:
+def _chosen(head: bytes, path: str, kind: str) -> FileReader | None:
     """Return the reader that is asked for, or that recognises a file; None where none does."""
     known = readers()
     if not kind:
@@ -170,7 +170,7 @@ def _chosen(head: bytes, path: str, kind: str) -> Reader | None:
     return known[kind]
 
 
-def _found(head: bytes) -> Reader | None:
+def _found(head: bytes) -> FileReader | None:
     found = [each for each in readers().values() if each.recognises(head)]
     if len(found) > 1:
         names = " and ".join(each.name for each in found)
@@ -178,7 +178,7 @@ def _found(head: bytes) -> Reader | None:
     return found[0] if found else None
 
 
-def _by_name(head: bytes, path: str) -> Reader:
+def _by_name(head: bytes, path: str) -> FileReader:
     """Return the reader of a file that none recognises, by its name, or that of links; ValueError where it looks otherwise."""
     suffix = Path(path).suffix.lower()
     by_name = [each for each in readers().values() if suffix in each.suffixes]

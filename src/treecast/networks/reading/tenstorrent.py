@@ -13,7 +13,7 @@ from treecast.description import count_of
 from treecast.networks.reading.data import row, table, text, yaml_of
 from treecast.networks.reading.machine import Draft, Link, Machine, Node, grid
 from treecast.networks.reading.registry import Files, matches, reader
-from treecast.networks.reading.text import Words, lines_of, plain, whole_number
+from treecast.networks.reading.text import Scanner, lines_of, plain, whole_number
 
 RATES = {"wormhole": 100.0, "blackhole": 400.0}
 """Gbit/s of a cable each way, by the kind of chip: Ethernet of 100G, and half a port of 800G, by docs.tenstorrent.com."""
@@ -140,7 +140,7 @@ def _number(value: Any, name: str = "a chip") -> int:
 )
 def machine_of_meshes(data: bytes) -> Machine:
     """Return the chips of a mesh graph descriptor."""
-    said, found = _message(Words(_words(data)), "", 0), Draft()
+    said, found = _message(Scanner(_words(data)), "", 0), Draft()
     meshes = {_word(each, "name"): each for each in _all(said, "mesh_descriptors")}
     if not meshes:
         raise ValueError("it has no mesh_descriptors: a mesh has a name and a device_topology with dims")
@@ -173,7 +173,7 @@ def _words(data: bytes) -> Iterator[tuple[str, int]]:
                 yield found[1] or found[2] or found[3], number
 
 
-def _message(words: Words, end: str, deep: int) -> Message:
+def _message(words: Scanner, end: str, deep: int) -> Message:
     """Return the fields up to a sign: by name the values, in order; a message is a dict."""
     found: Message = {}
     while (word := words.take()) != end:

@@ -52,10 +52,10 @@ def plain(text: str) -> str:
     return _CONTROL.sub("", text)[:256]
 
 
-class Words:
+class Scanner:
     """The words of a text, each with its line, one after the other: ``next`` comes next, and is empty at the end.
 
-    >>> words = Words(iter([("a", 1), ("b", 2)]))
+    >>> words = Scanner(iter([("a", 1), ("b", 2)]))
     >>> words.take(), words.line, words.next
     ('a', 1, 'b')
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from treecast.lower_bounds import best
 from treecast.networks import Hypercube
-from treecast.papers.hypercube.times import MODELS, Job, Time, claimed, measured
+from treecast.papers.hypercube.times import MODELS, CubeProblem, Time, claimed, measured
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.ways.trees.hypercube import calling_trees
@@ -42,13 +42,13 @@ def _planned(collective: str, d: int, k: int, model: str = "whispering", **how: 
     return plan(collective, Hypercube(d), **asked | how)
 
 
-def _cost(scheme: str, job: Job) -> tuple[int, int]:
+def _cost(scheme: str, job: CubeProblem) -> tuple[int, int]:
     """Return start-ups and chunks of a planned schedule."""
     time = measured(scheme, job)
     return (-1, -1) if time is None else time[:2]
 
 
-def _claim(scheme: str, job: Job) -> Time:
+def _claim(scheme: str, job: CubeProblem) -> Time:
     return claimed(scheme, job) or Time(-1, -1, "", "")
 
 
@@ -215,7 +215,7 @@ def _fewer_sends(d: int) -> int:
 
 @stated("Fraigniaud", "k = d-1: less by n-1-d Fτ and n (n-1-d) sends, not n-1 and n (n-1)", 2, 10, 14)
 def _beside_fraigniaud(d: int) -> Claims:
-    n, job = 1 << d, Job("allgather", "whispering", d, d - 1)
+    n, job = 1 << d, CubeProblem("allgather", "whispering", d, d - 1)
     ours, theirs, fewer = _cost(_OURS, job), _cost("fraigniaud", job), _fewer_sends(d)
     gain = theirs[1] - ours[1]
     right = ours[0] == theirs[0] == 2 * d and gain == n - 1 - d and fewer == n * (n - 1 - d)
@@ -226,7 +226,7 @@ def _beside_fraigniaud(d: int) -> Claims:
 def _fewer_faults(d: int) -> Claims:
     n, said = 1 << d, ""
     for k in range(1, d - 1):
-        job = Job("allgather", "whispering", d, k)
+        job = CubeProblem("allgather", "whispering", d, k)
         ours, theirs = _cost(_OURS, job), _cost("fraigniaud", job)
         more = ours[1] - theirs[1]
         yield ours[0] == theirs[0] and more == n + k + 2 - (4 << k) and more > 0, f"k = {k}: {more} chunks"
@@ -267,7 +267,7 @@ def _fault_sets(d: int) -> Iterator[Faults]:
 @stated("shouting", "if nodes answer nothing they heard: n/2 Fτ, nd/2 sends a source, not 2(n-1) Fτ", 2, 10, 12)
 def _shouting(d: int) -> Claims:
     n, schedule = 1 << d, _planned("allgather", d, d - 1, "shouting")
-    sizes, job = schedule.message_sizes.tolist(), Job("allgather", "shouting", d, d - 1)
+    sizes, job = schedule.message_sizes.tolist(), CubeProblem("allgather", "shouting", d, d - 1)
     right = sizes == [*(comb(d - 1, step) for step in range(d)), 0] and _cost("fraigniaud", job) == (d + 1, n - 1)
     yield right and schedule.transmissions == n * n * d // 2, f"{sum(sizes):,} Fτ, not {2 * (n - 1):,}"
 
@@ -282,7 +282,7 @@ stated("section 4", "gossip, whispering: 2d β + (n-1)(d-1) Fτ", 2, 2, 2, false
 
 def _said(scheme: str, model: str, d: int) -> Claims:
     """Gossip that survives d-1 faults in the time that the paper says."""
-    job = Job("allgather", model, d, d - 1)
+    job = CubeProblem("allgather", model, d, d - 1)
     said, planned = _claim(scheme, job), _cost(scheme, job)
     yield said[:2] == planned, f"{planned[1]:,} Fτ, not {said.chunks:,}"
 
@@ -299,7 +299,7 @@ stated("… shouting", "gossip: (d+1) β + 2(n-1) Fτ", 2, 2, 2, false_from=2)(l
 @stated("cost", "broadcast, k ≥ 1: (d+k+1)(β + Fτ); of k = d-1 the last Fτ under some faults alone", 2, 7, 12)
 def _broadcast(d: int) -> Claims:
     for k in range(1, d):
-        job = Job("broadcast", "whispering", d, k)
+        job = CubeProblem("broadcast", "whispering", d, k)
         units = d + k + 1
         yield _claim(_OURS, job)[:2] == (units, units), f"k = {k}: the paper says {units}"
         right = _cost(_OURS, job) == (units, units - (k == d - 1))
@@ -314,7 +314,7 @@ def _broadcast(d: int) -> Claims:
 
 @stated("erratum: phases", "four phases: 4d β + (2d-1) Fτ + (nd-n+1) Fτ; fault-free (4d-2) β", 2, 6, 7)
 def _four_phases(d: int) -> Claims:
-    n, job = 1 << d, Job("allgather", "whispering", d, d - 1)
+    n, job = 1 << d, CubeProblem("allgather", "whispering", d, d - 1)
     said, free = _claim("four-phases", job), _claim("four-phases", job._replace(fault_free=True))
     right = said[:2] == (4 * d, 2 * d + (n - 1) * (d - 1)) and free.startups == 4 * d - 1
     yield right, f"the paper says {said.formula}"
@@ -326,7 +326,7 @@ def _four_phases(d: int) -> Claims:
 @stated("erratum: shouting", "as in the paper it costs (n-1) Fτ, not 2(n-1) Fτ", 2, 10, 12)
 def _answering(d: int) -> Claims:
     """A message of step s has the C(d, s) sources at that distance."""
-    n, job = 1 << d, Job("allgather", "shouting", d, d - 1)
+    n, job = 1 << d, CubeProblem("allgather", "shouting", d, d - 1)
     schedule = _planned("allgather", d, d - 1, "shouting", builder="answering")
     sizes = [1, d - 1, *(comb(d, step) for step in range(2, d + 1))]
     right = schedule.message_sizes.tolist() == sizes and _cost("answering", job) == (d + 1, n - 1)
@@ -338,7 +338,7 @@ def _answering(d: int) -> Claims:
 
 @stated("… four phases", "(2d+2) β + (d+1) Fτ + (n-1) Fτ; fault-free 2d β + d Fτ + (n-2) Fτ", 2, 6, 7)
 def _answering_started(d: int) -> Claims:
-    n, job = 1 << d, Job("allgather", "shouting", d, d - 1)
+    n, job = 1 << d, CubeProblem("allgather", "shouting", d, d - 1)
     free = job._replace(fault_free=True)
     right = _claim("answering-four-phases", job)[:2] == (2 * d + 2, d + 1 + 2 * (n - 1))
     right = right and _cost("answering-four-phases", job) == (2 * d + 2, d + 1 + n - 1)
@@ -359,7 +359,7 @@ def _nobody_started(d: int) -> Claims:
 def _beside_shouting(d: int) -> Claims:
     n, said = 1 << d, ""
     for k in range(d - 1):
-        job = Job("allgather", "shouting", d, k)
+        job = CubeProblem("allgather", "shouting", d, k)
         ours, theirs = _cost(_OURS, job), _cost("fraigniaud", job)
         right = ours == (d, n // 2) and theirs == (d + 1, n - max(1, (1 << d - 1 - k) - 1)) and theirs[1] >= ours[1]
         yield right, f"k = {k}: {ours} and {theirs}"

@@ -46,7 +46,7 @@ class Time(NamedTuple):
         return self.startups * cost.startup + self.chunks * chunk_bytes * cost.per_byte
 
 
-class Job(NamedTuple):
+class CubeProblem(NamedTuple):
     """A collective on the cube of d dimensions that survives k faults.
 
     ``fault_free``: the cube is declared to have no faults, so steps that serve only under faults are left out. ``r``: Fτ/β of
@@ -66,7 +66,7 @@ class Job(NamedTuple):
         return kinds.COLLECTIVES[self.collective].all_source
 
 
-class Timing(NamedTuple):
+class SchemeTimes(NamedTuple):
     """The times of one scheme: as the paper claims it (None where it does not), by our closed form, and measured.
 
     ``measured``: of the planned schedule, None where that would be too large. ``why``: the reason why claim and closed
@@ -74,7 +74,7 @@ class Timing(NamedTuple):
     """
 
     scheme: str
-    job: Job
+    job: CubeProblem
     claimed: Time | None
     closed: Time
     measured: Time | None
@@ -99,27 +99,27 @@ class Crossing(NamedTuple):
     equal: bool = False
 
 
-def timings(job: Job, measure: bool = True) -> list[Timing]:
+def timings(job: CubeProblem, measure: bool = True) -> list[SchemeTimes]:
     """Return the times of every scheme that does a job, in the order of ``SCHEMES``; ``measure``: plan them, too.
 
     Raises PlanError when there is no such job.
     """
     _check(job)
-    found: list[Timing] = []
+    found: list[SchemeTimes] = []
     for scheme in SCHEMES:
         if _does(scheme, job):
             said, closed = claimed(scheme, job), closed_form(scheme, job)
             ours = measured(scheme, job) if measure else None
-            found.append(Timing(scheme, job, said, closed, ours, _why(scheme, job, said, closed)))
+            found.append(SchemeTimes(scheme, job, said, closed, ours, _why(scheme, job, said, closed)))
     return found
 
 
-def _does(scheme: str, job: Job) -> bool:
+def _does(scheme: str, job: CubeProblem) -> bool:
     shouts = job.model == "shouting"
     return (job.gossips or not scheme.endswith("four-phases")) and (shouts or not scheme.startswith("answering"))
 
 
-def _check(job: Job) -> None:
+def _check(job: CubeProblem) -> None:
     if job.collective not in COLLECTIVES:
         raise PlanError(f"the schemes of the hypercube paper do {' and '.join(COLLECTIVES)}, not {job.collective}")
     if job.model not in MODELS:
@@ -131,7 +131,7 @@ def _check(job: Job) -> None:
         raise PlanError(f"on hypercube:{job.d} from 0 to {job.d - 1} faults can be survived, not {job.k}")
 
 
-def claimed(scheme: str, job: Job) -> Time | None:
+def claimed(scheme: str, job: CubeProblem) -> Time | None:
     """Return the time that the paper claims or cites; None where it gives none. Most of its times are for k = d-1."""
     _, model, d, k, free = job[:5]
     n, whispers = 1 << d, model == "whispering"
@@ -168,7 +168,7 @@ def claimed(scheme: str, job: Job) -> Time | None:
     return Time(a, b, formula, where)
 
 
-def closed_form(scheme: str, job: Job) -> Time:
+def closed_form(scheme: str, job: CubeProblem) -> Time:
     """Return the time of a scheme as it is planned here, in closed form; tests hold it against the planned schedules."""
     _, model, d, k, free = job[:5]
     if scheme.endswith("four-phases"):
@@ -221,7 +221,7 @@ def _fraigniaud(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> tup
     return a, n - max(1, (1 << (d - 1 - k)) - 1), start, "(n+1-2^(d-1-k))" if few else "(n-1)"
 
 
-def measured(scheme: str, job: Job) -> Time | None:
+def measured(scheme: str, job: CubeProblem) -> Time | None:
     """Return the time of the planned schedule; None where it would be too large to make."""
     collective, model, d, k, free = job[:5]
     rows = (1 << 2 * d) * (k + 2) if scheme.endswith("four-phases") else 0
@@ -239,7 +239,7 @@ _NONE = "with no fault to survive phase one does it alone, in d units"
 _ANSWERS = "a message of step s has the sources at distance s, C(d,s), less one in step 1: (n-1) Fτ in all"
 
 
-def _why(scheme: str, job: Job, said: Time | None, closed: Time) -> str:
+def _why(scheme: str, job: CubeProblem, said: Time | None, closed: Time) -> str:
     """Return why a claim differs from the closed form."""
     if said is None or said[:2] == closed[:2]:
         return ""
@@ -301,12 +301,12 @@ def fastest(times: Sequence[tuple[str, Time]]) -> list[tuple[Fraction, tuple[str
 class Schemes:
     """The times of every scheme that does a job under one model, and the cost of a send, where seconds are asked for."""
 
-    timings: tuple[Timing, ...]
+    timings: tuple[SchemeTimes, ...]
     cost: Cost | None = None
     chunk_bytes: int = 1
 
     @property
-    def job(self) -> Job:
+    def job(self) -> CubeProblem:
         """The collective."""
         return self.timings[0].job
 
@@ -333,7 +333,7 @@ def compare_schemes(
     if not network.flips_bits:
         raise PlanError(f"these are times of schemes on hypercubes, as in hypercube:6, not on {network.spec}")
     k = network.diameter - 1 if survive is None else survive
-    jobs = [Job(collective, model, network.diameter, k, fault_free) for model in MODELS]
+    jobs = [CubeProblem(collective, model, network.diameter, k, fault_free) for model in MODELS]
     return [Schemes(tuple(timings(job)), cost, chunk_bytes) for job in jobs]
 
 
@@ -371,7 +371,7 @@ def _rows(schemes: Schemes) -> list[tuple[object, ...]]:
     return rows
 
 
-def _figures(schemes: Schemes, timing: Timing) -> dict[str, object]:
+def _figures(schemes: Schemes, timing: SchemeTimes) -> dict[str, object]:
     def written(time: Time | None) -> Mapping[str, object] | None:
         seconds = time and schemes.seconds(time)
         return time and time._asdict() | ({} if seconds is None else {"seconds": seconds})

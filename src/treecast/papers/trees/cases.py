@@ -15,7 +15,7 @@ from treecast.schedule import Schedule
 from treecast.schedule.trees import Tree
 
 
-class Case(NamedTuple):
+class WeightedTree(NamedTuple):
     """A tree, and the length of each node's message."""
 
     tree: Tree
@@ -56,7 +56,7 @@ def network_of(parents: Sequence[int]) -> Graph:
     return Graph(f"graph:{len(parents)}", [str(v) for v in range(len(parents))], arcs)
 
 
-def random_cases(n: int, tries: int) -> Iterator[Case]:
+def random_cases(n: int, tries: int) -> Iterator[WeightedTree]:
     """Yield random trees, bushy and lean ones, at random roots, with messages of which some are null."""
     rng = np.random.default_rng(n)
     for _ in range(tries):
@@ -65,4 +65,4 @@ def random_cases(n: int, tries: int) -> Iterator[Case]:
         flits = rng.integers(0, 10, n) * (rng.random(n) < rng.choice([0.2, 0.6, 1.0]))
         root = int(rng.integers(n))
         flits[root] = 0
-        yield Case(breadth_first(tree, root), flits)
+        yield WeightedTree(breadth_first(tree, root), flits)

@@ -12,7 +12,7 @@ import numpy as np
 from treecast.networks.core import Ints, ints
 from treecast.papers.statement import Claims, Statements
 from treecast.papers.trees.builders.one_tree import ORDERS
-from treecast.papers.trees.cases import Case, random_cases, rooted_trees, tree_of
+from treecast.papers.trees.cases import WeightedTree, random_cases, rooted_trees, tree_of
 from treecast.papers.trees.gatherings import ends_earlier
 from treecast.plans.lengths import lengths_of
 from treecast.progress import report
@@ -95,7 +95,7 @@ def _start_times(n: int) -> Claims:
     cases = 0
     for parents in rooted_trees(n):
         for lengths in product(range(3), repeat=n - 1):
-            schedule = Case(tree_of(parents), ints([0, *lengths])).planned("scatterv", builder="farthest-first")
+            schedule = WeightedTree(tree_of(parents), ints([0, *lengths])).planned("scatterv", builder="farthest-first")
             yield not ends_earlier(parents, (0, *lengths), schedule.steps) and verify(schedule), f"{parents}, {lengths}"
             cases += 1
     yield True, f"{cases:,} cases"
@@ -123,7 +123,7 @@ def _multiport(n: int) -> Claims:
             tree = tree_of(parents)
             branches = [np.flatnonzero(tree.branch == child) for child in set(tree.branch[1:].tolist())]
             least = max(int(_brute(tree.depth[mine].tolist(), flits[None, mine])[2][0]) for mine in branches)
-            schedule = Case(tree, flits).planned("scatterv", "bufferless-multiport", builder="farthest-first")
+            schedule = WeightedTree(tree, flits).planned("scatterv", "bufferless-multiport", builder="farthest-first")
             yield schedule.steps == least and verify(schedule), f"{parents}, {flits.tolist()}"
             said += 1
     yield True, f"{said} cases"

@@ -14,7 +14,7 @@ from treecast.networks import network
 from treecast.networks.core import ints
 from treecast.papers.statement import Claims, Statements
 from treecast.papers.trees import covers, scatters
-from treecast.papers.trees.cases import Case, random_cases, rooted_trees, tree_of
+from treecast.papers.trees.cases import WeightedTree, random_cases, rooted_trees, tree_of
 from treecast.papers.trees.gatherings import begins_earlier, gathers_earlier
 from treecast.plans import plan
 from treecast.plans.times.certificates import Certificates, certificates
@@ -89,13 +89,13 @@ def _beside(n: int) -> Claims:
 # --- gather on any tree ---
 
 
-def _both(case: Case) -> tuple[Certificates, Certificates]:
+def _both(case: WeightedTree) -> tuple[Certificates, Certificates]:
     return certificates(case.tree, case.flits), certificates(case.tree, case.flits, "one", "walk")
 
 
-def _at_the_end(n: int) -> Case:
+def _at_the_end(n: int) -> WeightedTree:
     """Return a path whose end, farthest from the root, has one flit."""
-    return Case(breadth_first(network(f"path:{n}"), 0), ints([0] * (n - 1) + [1]))
+    return WeightedTree(breadth_first(network(f"path:{n}"), 0), ints([0] * (n - 1) + [1]))
 
 
 @stated("Theorem 3", "TRANSMISSION-CERTIFICATE: 2B + C + M steps, C of collecting", 2, 24, 60, false_from=3)
@@ -124,7 +124,7 @@ def _right_theorem_3(n: int) -> Claims:
     yield True, f"{met} of {len(over)} without H - 1, the worst is {max([0, *over])} over that"
 
 
-def _sorting(case: Case) -> float:
+def _sorting(case: WeightedTree) -> float:
     """Return the paper's C: the most, over ways down from the root, of d log2 d added up, d the children of a node."""
     children = np.bincount(case.tree.parent[case.tree.order[1:]], minlength=case.tree.network.nodes).tolist()
     weight = [0.0] * len(children)
@@ -162,7 +162,7 @@ def _optimum(n: int) -> Claims:
             yield not gathers_earlier(parents, (0, *lengths), bound), f"{parents}, {lengths}: less than {bound} steps"
             while not gathers_earlier(parents, (0, *lengths), optimum + 1):
                 optimum += 1
-            steps = min(found.steps for found in _both(Case(tree, flits)))
+            steps = min(found.steps for found in _both(WeightedTree(tree, flits)))
             yield steps >= optimum, f"{parents}, {lengths}: {steps} steps, the optimum is {optimum}"
             cases, met, ratio = cases + 1, met + (optimum == bound), max(ratio, steps / optimum)
     yield True, f"{cases:,} cases, reached in {met}; certificates at most {ratio:.2f} times the optimum"

@@ -155,7 +155,7 @@ def repair(
         ways.append(_down(schedule, trees, trees.trees))
     elif not done:
         with suppress(PlanError) if patch else nullcontext():
-            ways.append(_Way(_planned_over_fewer(schedule, left), 0, all_labels(left)))
+            ways.append(_Replanned(_planned_over_fewer(schedule, left), 0, all_labels(left)))
     seconds = perf_counter() - begun
     if trees is not None and schedule.copies == 1 and (better := _improved(schedule, trees.trees, within)):
         ways.append(_down(schedule, trees, better[1]))
@@ -168,7 +168,7 @@ def repair(
     return Repair(before, new, unreached, chosen.kept, chosen.moved, seconds, chosen.patched)
 
 
-class _Way(NamedTuple):
+class _Replanned(NamedTuple):
     """A new schedule, how much of the old one is kept, and which nodes hear something from another node than before."""
 
     schedule: Schedule
@@ -195,7 +195,7 @@ def _planned_over_fewer(schedule: Schedule, left: Network) -> Schedule:
     return _planned(_with_copies(schedule, 1), left)
 
 
-def _patched(schedule: Schedule, left: Network) -> _Way | None:
+def _patched(schedule: Schedule, left: Network) -> _Replanned | None:
     """Return the schedule patched; None where schedules like it are not, as past relays, where other routes are left."""
     if schedule.network.past_routes is not None:
         return None
@@ -203,15 +203,15 @@ def _patched(schedule: Schedule, left: Network) -> _Way | None:
     if found is None:
         return None
     rows, hearing = difference(schedule, found.schedule), left.labels(found.hearing)
-    return _Way(found.schedule, rows.kept, tuple(label for label in hearing if label in rows.told), True)
+    return _Replanned(found.schedule, rows.kept, tuple(label for label in hearing if label in rows.told), True)
 
 
-def _down(schedule: Schedule, found: Repaired, trees: TreeSet) -> _Way:
+def _down(schedule: Schedule, found: Repaired, trees: TreeSet) -> _Replanned:
     """Return the broadcast of a schedule down trees that come from repaired ones."""
     kept = found.kept & (trees.parent == found.trees.parent) & (trees.port == found.trees.port)
     kept[:, trees.root] = True
     moved = tuple(trees.network.labels(np.flatnonzero(~kept.all(axis=0))))
-    return _Way(_over(schedule, trees), int(kept.sum()) - len(kept), moved)
+    return _Replanned(_over(schedule, trees), int(kept.sum()) - len(kept), moved)
 
 
 def _kept(schedule: Schedule, left: Network) -> Repaired | None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Job
-from treecast.plans.ways.trees.hops import Rule
+from treecast.plans.ways.trees.hops import ParentRule
 from treecast.schedule import COLUMNS, Claims, Payloads, Rows
 from treecast.schedule.trees import TreeSet
 
@@ -106,7 +106,7 @@ def rows_into(trees: TreeSet, table: Payloads, tree: Ints, node: Ints, step: Arr
     return Rows.of(table, step=step, src=src, dst=node, port=port, tree=tree, payload=payload)
 
 
-def hops_of(rules: Rule, network: Network, node: int, root: int) -> Callable[[int], Iterator[Hop]]:
+def hops_of(rules: ParentRule, network: Network, node: int, root: int) -> Callable[[int], Iterator[Hop]]:
     """Return the function that yields the arcs of a tree at one node, from the node's label alone."""
 
     def hops(tree: int) -> Iterator[Hop]:

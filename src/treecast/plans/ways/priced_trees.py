@@ -33,7 +33,7 @@ LATER = (0.02, 0.3, 2.0)
 Mask = NDArray[np.bool_]
 
 
-class Shares(NamedTuple):
+class ClassShares(NamedTuple):
     """Parts of classes that each go down a tree of their own: class, first chunk and size of each, int64 (shares,)."""
 
     of: Ints
@@ -41,11 +41,11 @@ class Shares(NamedTuple):
     size: Ints
 
 
-def shares_of(demand: Demand, begins: Ints, most: int = _MOST_HOPS) -> Shares:
+def shares_of(demand: Demand, begins: Ints, most: int = _MOST_HOPS) -> ClassShares:
     """Return the classes of a demand, of which the first chunks are given, in shares as short as so many hops allow.
 
     >>> shares_of(Demand.of("5: 0 > 1\\n2: 1 > 0"), np.array([0, 5]), most=4)
-    Shares(of=array([0, 0, 0, 1]), first=array([0, 2, 4, 5]), size=array([2, 2, 1, 2]))
+    ClassShares(of=array([0, 0, 0, 1]), first=array([0, 2, 4, 5]), size=array([2, 2, 1, 2]))
     """
     parts, wants = np.diff(demand.part), np.diff(demand.wants)
     hops = demand.size * (wants + np.where(parts > 1, parts, 0))
@@ -53,7 +53,7 @@ def shares_of(demand: Demand, begins: Ints, most: int = _MOST_HOPS) -> Shares:
     count = -(-demand.size // block)
     of, place = np.repeat(np.arange(len(demand)), count), places(count)
     done = place * block[of]
-    return Shares(of, begins[of] + done, np.minimum(block[of], demand.size[of] - done))
+    return ClassShares(of, begins[of] + done, np.minimum(block[of], demand.size[of] - done))
 
 
 def owners_of(collective: Collective, network: Network, seed: int = 0, machine: Model | None = None) -> Ints:
@@ -152,7 +152,7 @@ def owned_by(collective: Collective, owners: Ints) -> Collective:
 
 
 def _ways(
-    collective: Collective, network: Network, shares: Shares, trees: tuple[Ints, Mask, NDArray[np.int32]]
+    collective: Collective, network: Network, shares: ClassShares, trees: tuple[Ints, Mask, NDArray[np.int32]]
 ) -> Ways:
     """Return the hops of trees: a send waits for those that bring its chunk, or at its owner for all contributions."""
     arcs, count, sums, (share, out, by) = arcs_of(network), len(shares.of), collective.sums, trees

@@ -62,7 +62,7 @@ THOROUGH, USUAL, HASTY = Effort(36, 64, 1024), Effort(0, 64, 1024), Effort(0, 4,
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CutTable:
     """D of one set and one number of steps, for every source in it: ``least``, int64 of the shape of its bounding box.
 
     ``cut``: which of ``cuts`` attains it. Each cut is a mask of the low part, and where the parts lie.
@@ -85,7 +85,7 @@ class Table:
 class Cut:
     """Two parts of a set, each a table, with the corner of its bounding box."""
 
-    parts: tuple[Table, Table]
+    parts: tuple[CutTable, CutTable]
     corners: tuple[Shape, Shape]
 
     def inside(self, part: int, nodes: Ints) -> NDArray[np.bool_]:
@@ -105,9 +105,9 @@ class Bisection:
 
     def __init__(self, effort: Effort, around: Shape = ()) -> None:
         self.effort, self.around = effort, around
-        self.tables: dict[tuple[Shape, bytes, int], Table] = {}
+        self.tables: dict[tuple[Shape, bytes, int], CutTable] = {}
 
-    def table(self, mask: NDArray[np.bool_], steps: int) -> Table:
+    def table(self, mask: NDArray[np.bool_], steps: int) -> CutTable:
         """Return the table of a set, given by a mask of its bounding box."""
         key = mask.shape, mask.tobytes(), steps
         if key not in self.tables:
@@ -116,11 +116,11 @@ class Bisection:
                 report(len(self.tables), 0, "sets of nodes divided")
         return self.tables[key]
 
-    def _make_table(self, mask: NDArray[np.bool_], steps: int) -> Table:
+    def _make_table(self, mask: NDArray[np.bool_], steps: int) -> CutTable:
         least, which = np.full(mask.shape, _FAR >> _SHIFT), np.zeros(mask.shape, np.int16)
         if mask.size == 1:  # a box of one node
             least[mask] = 0
-            return Table(mask, steps, least, which, ())
+            return CutTable(mask, steps, least, which, ())
         lows = divisions(mask, 1 << (steps - 1), self.effort)
         sides = np.concatenate((lows, mask & ~lows))
         corners, stops = _boxes(sides)
@@ -137,7 +137,7 @@ class Bisection:
             better = mask & (value < least)
             least[better] = value[better]
             which[better] = total[better].argmin(axis=-1) + first
-        return Table(mask, steps, least, which, tuple(cuts))
+        return CutTable(mask, steps, least, which, tuple(cuts))
 
     def _totals(self, shape: Shape, cuts: list[Cut]) -> Ints:
         """Return D by each of several cuts, int64 (*shape, cuts), for each node of the set that they divide."""
@@ -278,7 +278,7 @@ def effort(shape: Shape) -> Effort:
     return USUAL if flat or nodes <= 128 else Effort(0, 12, 1024, 72)
 
 
-def minimum(shape: Shape) -> tuple[Bisection, Table]:
+def minimum(shape: Shape) -> tuple[Bisection, CutTable]:
     """Return the table of a whole mesh, in the fewest steps, and the tables that it was made from.
 
     One table serves every source: many of small meshes are kept, and some of large ones.
@@ -286,7 +286,7 @@ def minimum(shape: Shape) -> tuple[Bisection, Table]:
     return _of_small(shape) if prod(shape) <= _SMALL else _of_large(shape)
 
 
-def divide(shape: Shape) -> tuple[Bisection, Table]:
+def divide(shape: Shape) -> tuple[Bisection, CutTable]:
     """Return the tables of a shape, as ``minimum`` does, but made anew."""
     check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {'x'.join(map(str, shape))} nodes")
     tables = Bisection(effort(shape))
@@ -296,7 +296,7 @@ def divide(shape: Shape) -> tuple[Bisection, Table]:
 _of_small, _of_large = lru_cache(maxsize=64)(divide), lru_cache(maxsize=4)(divide)
 
 
-def sends(tables: Bisection, whole: Table, source: int) -> Messages:
+def sends(tables: Bisection, whole: CutTable, source: int) -> Messages:
     """Return the messages of a broadcast of least distance from ``source``, by levels.
 
     Node numbers are those of the whole mesh. All sets of one kind are divided at once.
@@ -304,10 +304,10 @@ def sends(tables: Bisection, whole: Table, source: int) -> Messages:
     shape = whole.mask.shape
     strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
     at = np.array(np.unravel_index(source, shape), np.int64)[:, None]
-    active: dict[int, tuple[Table, list[tuple[Ints, Ints]]]] = {id(whole): (whole, [(np.zeros_like(at), at)])}
+    active: dict[int, tuple[CutTable, list[tuple[Ints, Ints]]]] = {id(whole): (whole, [(np.zeros_like(at), at)])}
     found = [np.zeros((3, 0), np.int64)]
     for step in range(whole.steps):
-        after: dict[int, tuple[Table, list[tuple[Ints, Ints]]]] = {}
+        after: dict[int, tuple[CutTable, list[tuple[Ints, Ints]]]] = {}
         for table, places in active.values():
             corner, here = (np.concatenate(parts, axis=1) for parts in zip(*places, strict=True))
             which = table.cut[tuple(here)] if table.cuts else np.zeros(0, np.int16)

@@ -39,7 +39,7 @@ class Frame(NamedTuple):
     mirrored: tuple[bool, ...]
 
 
-class Way(NamedTuple):
+class MulticastWay(NamedTuple):
     """A way of doing a multicast, and its name."""
 
     name: str
@@ -63,11 +63,11 @@ def multicast(job: Job[Grid]) -> Built:
     )
 
 
-def ways(grid: Grid, collective: Collective, model: Model) -> Iterator[Way]:
+def ways(grid: Grid, collective: Collective, model: Model) -> Iterator[MulticastWay]:
     """Yield the ways of a multicast in the order in which they are tried; mostly those of less total distance come first."""
     nodes = np.array(sorted((*collective.targets, collective.root)), np.int64)
     if len(nodes) == grid.nodes:
-        yield Way("broadcast", partial(spreading.messages_of, grid, collective.root))
+        yield MulticastWay("broadcast", partial(spreading.messages_of, grid, collective.root))
     effort, root, straight = (
         bisection.THOROUGH if len(nodes) <= _FEW else bisection.HASTY,
         collective.root,
@@ -80,20 +80,20 @@ def ways(grid: Grid, collective: Collective, model: Model) -> Iterator[Way]:
         made = {where: _bisect(grid, nodes, root, frames[where], effort, around=grid.sides) for where in frames}
         # not cut open it is never longer than on the mesh, since the cuts are the same
         for where in sorted(made, key=lambda where: int(grid.distance(*made[where][1:]).sum())):
-            yield Way(f"bisection{where}", partial(made.__getitem__, where))
+            yield MulticastWay(f"bisection{where}", partial(made.__getitem__, where))
     else:
-        yield Way("bisection", partial(_bisect, grid, nodes, root, plain, effort))
+        yield MulticastWay("bisection", partial(_bisect, grid, nodes, root, plain, effort))
     for where, frame in frames.items():
         if grid.wraps:
             how = f"bisection{where}, distances of the mesh"
-            yield Way(how, partial(_bisect, grid, nodes, root, frame, effort))
-        yield Way(f"bisection{where}, other cuts", partial(_bisect, grid, nodes, root, frame, _OTHER))
+            yield MulticastWay(how, partial(_bisect, grid, nodes, root, frame, effort))
+        yield MulticastWay(f"bisection{where}, other cuts", partial(_bisect, grid, nodes, root, frame, _OTHER))
         for mirrored in islice(product((False, True), repeat=len(grid.sides)), 1, _MIRRORS):
             seen = Frame(frame.start, mirrored)  # ties and staircases come out differently
-            yield Way(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, effort))
-            yield Way(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, _OTHER))
+            yield MulticastWay(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, effort))
+            yield MulticastWay(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, _OTHER))
     for where, frame in frames.items():
-        yield Way(f"chain{where}", partial(_halve_chain, grid, nodes, root, frame, model.routing == "last"))
+        yield MulticastWay(f"chain{where}", partial(_halve_chain, grid, nodes, root, frame, model.routing == "last"))
 
 
 def _where_to_open(torus: Grid, nodes: Ints) -> Ints:

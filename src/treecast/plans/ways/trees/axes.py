@@ -13,7 +13,7 @@ from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.grid import Grid
-from treecast.plans.ways.trees.hops import Rule
+from treecast.plans.ways.trees.hops import ParentRule
 
 
 def lacks_axes(network: Network) -> str:
@@ -73,7 +73,7 @@ def next_ahead(opposite: Ints, ahead: NDArray[np.bool_]) -> Ints:
     return by
 
 
-RULE = Rule(_parents, lambda network: len(axes_of(network)), walked=depth_of)
+RULE = ParentRule(_parents, lambda network: len(axes_of(network)), walked=depth_of)
 axis_trees, parent, children = RULE.trees, RULE.parent, RULE.children
 
 

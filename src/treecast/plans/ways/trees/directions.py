@@ -21,7 +21,7 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.ways.trees.axes import centred, next_ahead, seen_from
 from treecast.plans.ways.trees.disjoint import DisjointTrees
-from treecast.plans.ways.trees.hops import Rule, check_tree
+from treecast.plans.ways.trees.hops import ParentRule, check_tree
 
 
 class Position(NamedTuple):
@@ -65,7 +65,7 @@ def _parents(torus: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, 
     return hops(torus, nodes, _arrivals(positions(torus), seen_from(torus, root, nodes))[tree.ravel()])
 
 
-RULE = Rule(_parents)
+RULE = ParentRule(_parents)
 disjoint_trees, parent, children = RULE.trees, RULE.parent, RULE.children
 
 

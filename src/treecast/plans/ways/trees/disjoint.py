@@ -16,11 +16,11 @@ from treecast.errors import PlanError
 from treecast.networks import Network, families
 from treecast.plans.built import Job
 from treecast.plans.registry import Option
-from treecast.plans.ways.trees.hops import Rule
+from treecast.plans.ways.trees.hops import ParentRule
 
 
 @dataclass(frozen=True, kw_only=True)
-class DisjointTrees(Rule):
+class DisjointTrees(ParentRule):
     """The disjoint trees of one family of networks, one per port, by a rule.
 
     ``depth(network)``: their depth, by a closed form. ``none_is_shallower(network)``: whether no arc-disjoint trees are
@@ -33,7 +33,7 @@ class DisjointTrees(Rule):
     none_is_shallower: Callable[[Network], bool] = lambda network: True
     others: Mapping[str, "DisjointTrees"] = field(default_factory=dict[str, "DisjointTrees"])
     before: str = ""
-    disjoint_trees = Rule.trees
+    disjoint_trees = ParentRule.trees
 
 
 @cache

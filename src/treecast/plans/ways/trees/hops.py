@@ -17,7 +17,7 @@ TreeHop = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Rule:
+class ParentRule:
     """A rule by which nodes know their parents from labels alone, in each of some trees of a network.
 
     ``parents(network, root, nodes, tree)``: the parents, and the ports from there, by trees (a column of numbers) and nodes; at

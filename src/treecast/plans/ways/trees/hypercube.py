@@ -15,7 +15,7 @@ from treecast.networks.core import Ints
 from treecast.networks.hypercube import rotate_bits
 from treecast.plans.order import check_order
 from treecast.plans.ways.trees.disjoint import DisjointTrees
-from treecast.plans.ways.trees.hops import Rule
+from treecast.plans.ways.trees.hops import ParentRule
 from treecast.schedule.trees import TreeSet
 
 
@@ -36,7 +36,7 @@ def _parents(cube: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, I
     return nodes ^ (np.int64(1) << port), port
 
 
-RULE = Rule(_parents, turned=True)
+RULE = ParentRule(_parents, turned=True)
 disjoint_trees, parent, children, depth_of = RULE.trees, RULE.parent, RULE.children, RULE.depth_of
 
 

@@ -19,7 +19,7 @@ from treecast.networks.kept import kept
 from treecast.plans.search import WORK
 from treecast.plans.ways.trees.numbered import two_trees
 from treecast.plans.ways.trees.packed import exchanged, pack, packed_trees, tree_set
-from treecast.plans.ways.trees.past_relays import Part, part_for
+from treecast.plans.ways.trees.past_relays import Subgraph, part_for
 from treecast.schedule.trees import TreeSet
 
 _AT_ONCE = 100  # moves of an attempt, for each node of each tree
@@ -91,7 +91,7 @@ def _by_rule(network: Network, root: int, trees: int, against: Against) -> TreeS
     return tree_set(network, root, up, arcs) if reached.all() else None
 
 
-def _trees_of(network: Network, root: int, up: NDArray[np.int32], part: Part, against: Against) -> TreeSet:
+def _trees_of(network: Network, root: int, up: NDArray[np.int32], part: Subgraph, against: Against) -> TreeSet:
     """Return the trees of which ``up`` has the arcs of a part of the network; they lead to no node outside it."""
     found = np.full((len(up), network.nodes), -1, np.int32)
     found[:, part.node] = np.append(part.arc, -1)[up]

@@ -45,7 +45,7 @@ def two_trees(arcs: Arcs, root: int, against: Against = "nodes") -> NDArray[np.i
     return found
 
 
-class _Search(NamedTuple):
+class _DepthFirst(NamedTuple):
     """A search in depth: nodes in order, the place of each, whom it was seen from, and the first that is seen from below it."""
 
     order: list[int]
@@ -54,7 +54,7 @@ class _Search(NamedTuple):
     low: dict[int, int]
 
 
-def _search(around: list[list[tuple[int, int]]], root: int) -> _Search:
+def _search(around: list[list[tuple[int, int]]], root: int) -> _DepthFirst:
     order, place, above, low = [root], {root: 0}, {root: -1}, {root: root}
     waiting = [(root, iter(around[root]))]
     while waiting:
@@ -71,10 +71,10 @@ def _search(around: list[list[tuple[int, int]]], root: int) -> _Search:
             waiting.pop()
             if u != root:
                 low[above[u]] = min(low[above[u]], low[u], key=place.__getitem__)
-    return _Search(order, place, above, low)
+    return _DepthFirst(order, place, above, low)
 
 
-def _numbered(seen: _Search) -> list[list[int]]:
+def _numbered(seen: _DepthFirst) -> list[list[int]]:
     """Return the nodes of each block in the order of their numbers, the one that it hangs from first; outer blocks first.
 
     A node comes just before or behind the one that it was seen from: on the side where the first node seen from below it lies.

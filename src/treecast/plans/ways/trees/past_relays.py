@@ -20,7 +20,7 @@ from treecast.networks.kept import kept
 _MOST_TRIED = 2**24  # relays that are left out one by one, times ranks, times arcs
 
 
-class Part(NamedTuple):
+class Subgraph(NamedTuple):
     """Some nodes of a network, and arcs between them: ``arc[a]`` is the number of arc a, ``node[v]`` the node v, of the whole.
 
     ``arcs`` are numbered from 0, and so are the nodes. Some may stand there several times.
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 
 @kept(64)
-def part_for(network: Network, root: int, trees: int, against: Against) -> Part:
+def part_for(network: Network, root: int, trees: int, against: Against) -> Subgraph:
     """Return the nodes and arcs over which so many trees lead from a root to every rank.
 
     There are at most ``fewest_apart(network, root, against).ways``. The arcs are those of ``arcs_of(network)``; against nodes
@@ -46,7 +46,7 @@ def part_for(network: Network, root: int, trees: int, against: Against) -> Part:
     [0, 1, 2, 4]
     """
     arcs = arcs_of(network, single=against != "arcs")
-    whole = Part(arcs, np.arange(len(arcs.head)), np.arange(network.nodes))
+    whole = Subgraph(arcs, np.arange(len(arcs.head)), np.arange(network.nodes))
     if network.relays is None or trees == 1:
         return whole
     part, apart = whole, against == "nodes"
@@ -60,16 +60,16 @@ def part_for(network: Network, root: int, trees: int, against: Against) -> Part:
         return part
     times = np.where(np.isin(part.arcs.head, lacking), trees, 1)
     tail, head, port = (np.repeat(column, times) for column in (part.arcs.tail, part.arcs.head, part.arcs.port))
-    return Part(sorted_arcs(tail, head, port, len(part.node)), np.repeat(part.arc, times), part.node)
+    return Subgraph(sorted_arcs(tail, head, port, len(part.node)), np.repeat(part.arc, times), part.node)
 
 
-def _lacking(network: Network, root: int, trees: int, part: Part) -> Ints:
+def _lacking(network: Network, root: int, trees: int, part: Subgraph) -> Ints:
     """Return the relays, as numbered in a part, to which fewer arc-disjoint paths lead than there are trees."""
     relays = np.zeros(0, np.int64) if network.relays is None else np.flatnonzero(network.relays[part.node])
     return np.array([w for w in relays.tolist() if _ways(part, root, np.array([w]), trees, False) < trees], np.int64)
 
 
-def _ways(part: Part, root: int, ends: Ints, most: int, apart: bool) -> int:
+def _ways(part: Subgraph, root: int, ends: Ints, most: int, apart: bool) -> int:
     """Return over how many ways each of some nodes of a part can be reached from a node of the network, at most ``most``."""
     from treecast.kernels.networks.flows import fewest_ways
 
@@ -78,7 +78,7 @@ def _ways(part: Part, root: int, ends: Ints, most: int, apart: bool) -> int:
     return int(fewest_ways(*arcs[:5], ends, start, most)[0])
 
 
-def _needed(network: Network, root: int, trees: int, part: Part, lacking: Ints, *, apart: bool) -> Ints:
+def _needed(network: Network, root: int, trees: int, part: Subgraph, lacking: Ints, *, apart: bool) -> Ints:
     """Return the nodes of a part, by their numbers there, without those of some relays that no rank needs."""
     every = np.arange(len(part.node))
 
@@ -101,11 +101,11 @@ def _needed(network: Network, root: int, trees: int, part: Part, lacking: Ints, 
     return kept
 
 
-def _within(part: Part, kept: Ints) -> Part:
+def _within(part: Subgraph, kept: Ints) -> Subgraph:
     """Return the rest of a part, between some of its nodes, which are numbered anew."""
     number = np.full(len(part.node), -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
     inside = (number[part.arcs.tail] >= 0) & (number[part.arcs.head] >= 0)
     tail, head = number[part.arcs.tail[inside]], number[part.arcs.head[inside]]
     arcs = sorted_arcs(tail, head, part.arcs.port[inside], len(kept))
-    return Part(arcs, part.arc[inside], part.node[kept])
+    return Subgraph(arcs, part.arc[inside], part.node[kept])

@@ -24,7 +24,7 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.ways.trees import axes as axis_trees
 from treecast.plans.ways.trees import directions
-from treecast.plans.ways.trees.hops import Rule
+from treecast.plans.ways.trees.hops import ParentRule
 from treecast.plans.ways.trees.rotated_tables import table
 
 _EXTRA = {(4, 16): 1, (4, 18): 1, (5, 16): 1, (5, 18): 1} | {(4, side): 2 for side in range(20, 33, 2)}
@@ -61,7 +61,7 @@ def _parents(torus: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, 
     return directions.hops(torus, nodes, _arrivals(torus, root, nodes)[tree.ravel()])
 
 
-RULE = Rule(_parents)
+RULE = ParentRule(_parents)
 rotated_trees, parent, children, depth_of = RULE.trees, RULE.parent, RULE.children, RULE.depth_of
 
 

@@ -18,7 +18,7 @@ from treecast.kernels import star_node
 from treecast.networks import Star, permutations
 from treecast.networks.core import Ints
 from treecast.plans.ways.trees.disjoint import DisjointTrees
-from treecast.plans.ways.trees.hops import Rule, check_tree
+from treecast.plans.ways.trees.hops import ParentRule, check_tree
 from treecast.schedule.trees import Tree, TreeSet
 
 
@@ -119,7 +119,8 @@ def _parents(
 
 
 RULE, PAPER_RULE = (
-    Rule(partial(_parents, rule=rule), turned=True) for rule in (star_node.disjoint_parent, star_node.paper_parent)
+    ParentRule(partial(_parents, rule=rule), turned=True)
+    for rule in (star_node.disjoint_parent, star_node.paper_parent)
 )
 """Our edge-disjoint trees, and the paper's: in time O(n) from a label to the parent (Definition 8), O(n²) to the children."""
 

@@ -134,7 +134,7 @@ def over_shortest_disjoint_paths(job: Job[Rotational]) -> Built:
     """All-port: node 0 sends each node its messages over x = ``copies`` disjoint paths of least total length.
 
     As few transmissions as there can be: M N times the sum of those lengths. In nearly all cases the steps are these by the
-    number of arcs, rounded up; on the hypercube they are even (see ``_Search.least``).
+    number of arcs, rounded up; on the hypercube they are even (see ``_Packings.least``).
     """
     network, messages = job.network, job.collective.messages
     parts, later, done, sent = [NO_ROWS], [0], 0, 0
@@ -174,7 +174,7 @@ class _Packed(NamedTuple):
     spared: int
 
 
-class _Search:
+class _Packings:
     """The ways to all nodes of a network; ``best`` packs those to the nodes of short necklaces."""
 
     def __init__(self, network: Rotational, copies: int) -> None:
@@ -243,9 +243,9 @@ class _Search:
 
 
 @kept(8)
-def _search(network: Rotational, copies: int) -> _Search:
+def _search(network: Rotational, copies: int) -> _Packings:
     """Return the ways; however many messages go over them, they are the same."""
-    return _Search(network, copies)
+    return _Packings(network, copies)
 
 
 def _evened(uses: list[Ints], chance: Random) -> list[int]:

@@ -21,7 +21,7 @@ from treecast.plans.times.pipelines import (
 )
 from treecast.plans.ways.trees import axes, rotated
 from treecast.plans.ways.trees.disjoint import TREES, lacks_trees, trees_of_job
-from treecast.plans.ways.trees.hops import Rule
+from treecast.plans.ways.trees.hops import ParentRule
 from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.plans.whole.all_port.tree_facts import facts_of_trees
 from treecast.schedule import Claims
@@ -32,7 +32,7 @@ from treecast.schedule.trees import TreeSet
 class _Down:
     """Pipelines down trees that follow a rule: the trees, and in how many steps each carries which chunks."""
 
-    rules: Callable[[Job[Network]], Rule]
+    rules: Callable[[Job[Network]], ParentRule]
     carried: Callable[[Job[Network]], tuple[int, list[list[tuple[int, int]]]]]
 
     def claims(self, job: Job[Network]) -> Claims:

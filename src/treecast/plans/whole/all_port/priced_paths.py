@@ -26,7 +26,7 @@ from treecast.collectives.traits import each_to_each, of_any_length, one_to_each
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.lower_bounds.flight import flight
-from treecast.lower_bounds.job import Job as BoundJob
+from treecast.lower_bounds.job import Problem
 from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
@@ -165,12 +165,12 @@ def _shortest(job: Job[Network], size: int, share: int, seed: int) -> Ways:
     chunk, lasts = job.collective.begins()[block] + part, np.minimum(job.collective.sizes()[block] - part, size)
     unit = size if equal else -(-share // _MOST_LOAD)  # of loads
     weight, share = -(-lasts // unit), -(-share // unit)
-    pairs = Pairs(network, takes(job.model, network), _distances_from_all(network), of, goal, weight)
+    pairs = WeightedPairs(network, takes(job.model, network), _distances_from_all(network), of, goal, weight)
     routed = pairs.aligned() if seed == _ALIGNED else pairs.routed(share, seed)
     return Ways.of_paths(network, *routed, chunk=chunk, size=lasts)
 
 
-class Pairs(NamedTuple):
+class WeightedPairs(NamedTuple):
     """Pairs of nodes: ``of`` is a row of ``far``, the distances from some nodes, ``goal`` a node, ``weight`` the load of a way.
 
     int64 (pairs,) each.
@@ -263,12 +263,12 @@ def paths_of_roots(network: Network, runs: int, mixed: bool = False) -> Timed:
     of, goal = (np.repeat(end, runs) for end in np.nonzero(roots[:, None] != network.ranks))
     far, goal = network.distance(roots[:, None], np.arange(network.nodes)).astype(np.int16), network.ranks[goal]
     wanted = in_orbits(network)
-    pairs = Pairs(network, wanted, far, of, goal, np.ones_like(goal))
+    pairs = WeightedPairs(network, wanted, far, of, goal, np.ones_like(goal))
     chunk, hops = np.arange(len(goal)), int(far[of, goal].sum())
     # some orbit of arcs has to carry so much
     degree = max(network.degree_at(v) for v in network.views)
     share = max(-(-hops // wanted.resources), -(-runs * (network.rank_count - 1) // degree))
-    known = flight(BoundJob(Collective.over(network, "alltoall", runs), network, 1, model("all-port")), [])
+    known = flight(Problem(Collective.over(network, "alltoall", runs), network, 1, model("all-port")), [])
     least = max(share, int(far.max()), *(bound.value for bound in known))
 
     def tried() -> Iterator[Timed]:

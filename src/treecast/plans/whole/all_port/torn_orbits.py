@@ -19,7 +19,7 @@ from treecast.plans.built import Built, Job, joined
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import listed
 from treecast.plans.ways.ways import Ways
-from treecast.plans.whole.all_port.priced_paths import Pairs, orders
+from treecast.plans.whole.all_port.priced_paths import WeightedPairs, orders
 from treecast.schedule import Claims, Schedule
 from treecast.takes import takes
 
@@ -89,7 +89,7 @@ def _even(network: Network, start: Ints, goal: Ints, size: Ints) -> tuple[Ints, 
     needed = max(int((-(-np.bincount(end, size, network.nodes) // np.maximum(many, 1))).max()) for end, many in ends)
     roots, of = np.unique(start, return_inverse=True)
     far = network.distance(roots[:, None], np.arange(network.nodes)).astype(np.int16)
-    pairs = Pairs(network, wanted, far, of.reshape(-1), goal, size)
+    pairs = WeightedPairs(network, wanted, far, of.reshape(-1), goal, size)
 
     def tried() -> Iterator[tuple[Ints, Ints]]:
         for share in _SHARES:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.networks.core import Ints
-from treecast.plans.whole.one_port.shape import Shape
+from treecast.plans.whole.one_port.shape import TreeShape
 
 
-class Arcs(NamedTuple):
+class TreeArcs(NamedTuple):
     """Sends of the first chunk: their trees, steps and ends, int64 of one length each; nodes count from the root."""
 
     tree: Ints
@@ -23,7 +23,7 @@ class Arcs(NamedTuple):
 
 
 @lru_cache(4)
-def arcs_of(of: Shape, node: int | None = None) -> Arcs:
+def arcs_of(of: TreeShape, node: int | None = None) -> TreeArcs:
     """Return the arcs of shifted trees, those of one tree behind those of another, or those that lead to or from one node.
 
     >>> from treecast.plans.whole.one_port.shape import shape
@@ -41,7 +41,7 @@ def arcs_of(of: Shape, node: int | None = None) -> Arcs:
             own = places.position(node, tree)
             position = np.append(own, places.children(own))
         found.append(np.stack([np.full_like(position, tree), *places.sends(position, tree)]))
-    return Arcs(*np.concatenate(found, axis=1))
+    return TreeArcs(*np.concatenate(found, axis=1))
 
 
 class _Positions:
@@ -51,13 +51,13 @@ class _Positions:
     one of nodes at one place of groups in a row: its first position, the first group, how many, the place.
     """
 
-    def __init__(self, of: Shape) -> None:
+    def __init__(self, of: TreeShape) -> None:
         self._x, self._passing = of.copies, sum(of.inner)
         self._grouped = self._passing + sum(of.leaves)
         self.count = self._grouped + len(of.fixed)
         self._hangs, self._seats = _sorted(self._hanging(of)), _sorted(self._seated(of))
 
-    def _hanging(self, of: Shape) -> Iterator[tuple[int, int, int, int]]:
+    def _hanging(self, of: TreeShape) -> Iterator[tuple[int, int, int, int]]:
         """Yield the hangs: at a step inner positions come first, then leaves, then fixed ones; last the leaves of fixed ones."""
         start: list[int] = [0, *np.cumsum(of.inner).tolist()]
         leaf = self._passing
@@ -74,7 +74,7 @@ class _Positions:
                 yield leaf + free + i, self._grouped + place, 1, step
             leaf += leaves
 
-    def _seated(self, of: Shape) -> Iterator[tuple[int, int, int, int]]:
+    def _seated(self, of: TreeShape) -> Iterator[tuple[int, int, int, int]]:
         """Yield the seats: groups take the positions of a residue in order."""
         free = dict[tuple[int, int], list[tuple[int, int]]]()
         for pool, (many, position) in enumerate(((of.inner, 0), (of.leaves, self._passing))):

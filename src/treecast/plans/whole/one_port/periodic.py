@@ -18,7 +18,7 @@ from treecast.ragged import places, starts
 from treecast.schedule import Payloads, Rows
 
 
-class Streams(NamedTuple):
+class PacedStreams(NamedTuple):
     """Sends of messages that follow each other by a pace, as many messages on as steps; int64 of one length.
 
     The first step and message of each stream, its source and target, counted from the root, and how many messages it has.
@@ -30,13 +30,13 @@ class Streams(NamedTuple):
     message: Ints
     times: Ints
 
-    def one_by_one(self, pace: int) -> "Streams":
+    def one_by_one(self, pace: int) -> "PacedStreams":
         """Return streams of one message each, by target and then by step."""
         later = pace * places(self.times)
         step, source, target, message, times = (np.repeat(column, self.times) for column in self)
         order = np.lexsort((step + later, target))
         every = step + later, source, target, message + later, np.ones_like(times)
-        return Streams(*(column[order] for column in every))
+        return PacedStreams(*(column[order] for column in every))
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ class Periodic:
     behind: Callable[[Ints, Ints], Ints]
     lists: Callable[[Ints], Ints]
 
-    def streams(self, messages: int, pace: int, node: int | None = None, *, again: bool = True) -> Streams:
+    def streams(self, messages: int, pace: int, node: int | None = None, *, again: bool = True) -> PacedStreams:
         """Return the streams of a broadcast, or those to and from one node, found from its label alone.
 
         ``pace``: a multiple of q. ``again``: in each of the last q steps the root sends the last message, which a node takes when
         it first can. So the broadcast takes M - 1 + q steps, else M + q. The last message begins a period.
         """
         if self.nodes == 1:
-            return Streams(*np.zeros((5, 0), np.int64))
+            return PacedStreams(*np.zeros((5, 0), np.int64))
         if node is None:
             target = np.arange(1, self.nodes)
         else:
@@ -87,7 +87,7 @@ class Periodic:
         kept = found[-1] > 0
         if node is not None:
             kept &= (found[1] == node) | (found[2] == node)
-        return Streams(*(column[kept] for column in found))
+        return PacedStreams(*(column[kept] for column in found))
 
     def rows(self, job: Job[Any], place: Callable[[Ints], Ints], node: int | None = None) -> Rows:
         """Return the rows of a broadcast, or those of one node, counted from the root; ``place``: the nodes of numbers.

@@ -27,7 +27,7 @@ _BULK = 4  # of the scarcest positions, one in so many goes into groups of one k
 
 
 @dataclass(frozen=True)
-class Group:
+class ResidueGroups:
     """Groups of one kind: the residues of their steps modulo x, in order, which of these is the inner one, and how many."""
 
     residues: tuple[int, ...]
@@ -36,7 +36,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Shape:
+class TreeShape:
     """A tree by its steps, of which there are x = ``copies``.
 
     ``inner`` and ``leaves``: how many positions pass on, and how many do not, at each step. ``fixed``: the steps of each
@@ -47,7 +47,7 @@ class Shape:
     inner: tuple[int, ...]
     leaves: tuple[int, ...]
     fixed: tuple[tuple[int, int], ...]
-    groups: tuple[Group, ...]
+    groups: tuple[ResidueGroups, ...]
 
     @property
     def length(self) -> int:
@@ -57,7 +57,7 @@ class Shape:
 
 
 @lru_cache(1024)
-def shape(others: int, copies: int) -> Shape | None:
+def shape(others: int, copies: int) -> TreeShape | None:
     """Return the shape of x shifted trees of so many nodes below the root, x ≥ 2; None where none is found.
 
     >>> shape(63, 2).length, shape(63, 3).length
@@ -65,14 +65,14 @@ def shape(others: int, copies: int) -> Shape | None:
     """
     if copies > others:
         return None
-    found: Shape | None = None
+    found: TreeShape | None = None
     for inner in _inner_by_step(others // copies, copies):
         for candidate in _filled(others, copies, inner):
             if found is not None and candidate.length >= found.length:
                 continue
             groups = _groups(candidate)
             if groups is not None:
-                found = Shape(copies, candidate.inner, candidate.leaves, candidate.fixed, groups)
+                found = TreeShape(copies, candidate.inner, candidate.leaves, candidate.fixed, groups)
     return found
 
 
@@ -97,7 +97,7 @@ def _inner_by_step(inner: int, copies: int) -> Iterator[list[int]]:
             yield found
 
 
-def _filled(others: int, copies: int, inner: list[int]) -> Iterator[Shape]:
+def _filled(others: int, copies: int, inner: list[int]) -> Iterator[TreeShape]:
     """Yield shapes with some inner positions, whose steps add up to 0 modulo x: those first that end a step sooner."""
     end = len(inner) - 1 + copies
     inner = inner + [0] * (end + 1 - len(inner))
@@ -115,7 +115,7 @@ def _filled(others: int, copies: int, inner: list[int]) -> Iterator[Shape]:
             if not where or (drop and where[0] != end):
                 continue
             leaves[where[0]] -= 1
-            yield Shape(copies, tuple(inner), tuple(leaves), tuple(fixed), ())
+            yield TreeShape(copies, tuple(inner), tuple(leaves), tuple(fixed), ())
 
 
 def _fixed(count: int, free: list[int], copies: int) -> Iterator[list[tuple[int, int]]]:
@@ -130,7 +130,7 @@ def _fixed(count: int, free: list[int], copies: int) -> Iterator[list[tuple[int,
                 yield [(step, step + (1 if number else delay)) for number, step in enumerate(places)]
 
 
-def _groups(of: Shape) -> tuple[Group, ...] | None:
+def _groups(of: TreeShape) -> tuple[ResidueGroups, ...] | None:
     """Return groups of all positions but the fixed ones, in order; None where none are found."""
     copies = of.copies
     inner, leaves = [0] * copies, [0] * copies
@@ -141,12 +141,12 @@ def _groups(of: Shape) -> tuple[Group, ...] | None:
     kinds = next((dealt for order in orders if (dealt := _deal(inner, leaves, order)) is not None), None)
     if kinds is None:
         return None
-    found = list[Group]()
+    found = list[ResidueGroups]()
     for (head, *rest), count in sorted(kinds.items()):
         order = _in_order((head, *rest))
         if order is None:
             return None
-        found.append(Group(tuple((head, *rest)[i] for i in order), order.index(0), count))
+        found.append(ResidueGroups(tuple((head, *rest)[i] for i in order), order.index(0), count))
     return tuple(found)
 
 

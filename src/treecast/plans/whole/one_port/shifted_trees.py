@@ -13,7 +13,7 @@ from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.registry import builder, every_port
 from treecast.plans.whole.one_port.models import EITHER, check_rows
 from treecast.plans.whole.one_port.own_trees import arcs_of
-from treecast.plans.whole.one_port.shape import Shape, shape
+from treecast.plans.whole.one_port.shape import TreeShape, shape
 from treecast.schedule import Claims, Payloads, Rows, Schedule
 
 
@@ -71,7 +71,7 @@ def shifted_trees(job: Job[Complete]) -> Built:
     return Built(_rows(job, found), claims(job))
 
 
-def _rows(job: Job[Complete], of: Shape | None, node: int | None = None) -> Rows:
+def _rows(job: Job[Complete], of: TreeShape | None, node: int | None = None) -> Rows:
     """Return a row for each arc of shifted trees, or for those of one node, counted from the root."""
     network, messages, copies = job.network, job.collective.messages, job.copies
     tree, step, source, target = arcs_of(of, node) if of else np.zeros((4, 0), np.int64)
