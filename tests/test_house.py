@@ -62,6 +62,28 @@ def test_no_kernel_calls_itself():
     assert kernels_that_come_back() == []
 
 
+# --- one name, one thing ---
+
+
+SHARED = {
+    "Comm": "over sockets and over MPI, as mpi4py names it",
+    "Reader": "reads the arguments of calls: of any, over sockets, over MPI, and tensors",
+    "Tree": "a tree in a network, and the family of networks that people call so",
+}
+"""The names that classes of several modules have, and what they stand for there."""
+
+
+def test_classes_of_several_modules_have_names_of_their_own():
+    """Who reads a name, or looks for it, finds one meaning."""
+    homes = dict[str, list[str]]()
+    for module in MODULES:
+        for node in parsed(module).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(name_of(module))
+    assert {name: places for name, places in homes.items() if len(places) > 1 and name not in SHARED} == {}
+    assert not [name for name in SHARED if len(homes.get(name, ())) < 2]
+
+
 # --- how long things are ---
 
 
