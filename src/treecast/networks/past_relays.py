@@ -26,8 +26,7 @@ from treecast.ragged import Ints
 
 PAST = " past relays"
 ADDING = {" with relays-add yes": True, " with relays-add no": False}
-"""The ends of spellings that say of all relays whether they add."""
-"""The ends of spellings."""
+"""The ends of spellings; the second say of all relays whether they add."""
 _MOST_PAIRS, _MOST_ROUTES = 2**18, 2**15
 _SEVERAL = 4  # routes of two nodes, where there are so many, however few ports they have
 _Route = tuple[int, ...]
