@@ -167,6 +167,19 @@ def test_what_is_missing_and_double_is_named():
     assert "it has too much: rank 1 chunk 0" in breach.text
 
 
+def test_what_came_from_where_nothing_was_is_told_from_what_never_came():
+    copies = "gpu 1 2 1\ntb 1 -1\ns s0 o0\ntb -1 -1\ncpy i0 o0\ngpu 1 2 0\ntb -1 0\nr i0 o0\ntb -1 -1\ncpy i0 o1"
+    said = {
+        each.where: each.text
+        for each in judge_msccl(spelled(copies, "allgather", 2, 2)).findings
+        if each.rule == "delivered"
+    }
+    assert said == {
+        "gpu 0, o 1": "it was never written: it lacks rank 1 chunk 0",
+        "gpu 1 tb 0 step 0, o 0": "it came from where nothing was written: it lacks rank 0 chunk 0",
+    }
+
+
 def test_a_sum_that_wraps_around_is_not_taken_for_none():
     doubled = "re s0 s0\n" * 70
     text = f"gpu 1 1 1\ntb -1 1\nrrc i0 o0\ncpy o0 s0\n{doubled}re s0 o0\ngpu 1 0 0\ntb 0 -1\ns i0 o0"

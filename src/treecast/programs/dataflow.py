@@ -334,8 +334,8 @@ def judge_delivery(
             want = totals[number][atom[sure]] if kind.adds else mark[own * places.most + chunk]
             right[sure] = mark[there[sure]] == want
         wrong = np.flatnonzero(~right)
-        told = {int(place[k]): (int(there[k]), int(atom[k])) for k in wrong[:_MOST_TOLD].tolist()}
         by = dict(zip(place[wrong].tolist(), writer[wrong].tolist(), strict=True))
+        told = {int(place[k]): (int(there[k]), int(atom[k]), bool(writer[k] < 0)) for k in wrong[:_MOST_TOLD].tolist()}
         found.these(
             "delivered",
             place[wrong],
@@ -354,8 +354,11 @@ def bits_at(contents: Contents, kind: Kind, loop: int, root: int) -> Bits:
     return bits_of(np.arange(contents.atoms) // max(places.most, 1), (contents.left, contents.right), value)
 
 
-def _say(contents: Contents, value: int, want: int, *, loop: int, adds: bool, where: Where) -> str:
-    """Return a sentence on a place that holds a value and should hold another, and on the operation that made it wrong."""
+def _say(contents: Contents, value: int, want: int, fresh: bool, *, loop: int, adds: bool, where: Where) -> str:
+    """Return a sentence on a place that holds a value and should hold another, and on the operation that made it wrong.
+
+    ``fresh``: whether nothing wrote there.
+    """
     places = contents.places
     right = Counter([(rank, want) for rank in range(places.ranks)] if adds else [divmod(want, loop)])
     held = Counter({divmod(one, places.most): times for one, times in contents.parts(value).items()})
@@ -372,7 +375,8 @@ def _say(contents: Contents, value: int, want: int, *, loop: int, adds: bool, wh
         by = contents.steps_of(value, rank * places.most + place, others)[side]
         did = "adds" + " again" * twice if side else "loses"
         parts += f"; {where(by)[0]} {did} {_spell(Counter({(rank, place): 1}), places.units)}" if by >= 0 else ""
-    return f"{'it was never written' if value < 0 else 'it is wrong'}: {parts}"
+    what = "it is wrong" if value >= 0 else "it was never written" if fresh else "it came from where nothing was written"
+    return f"{what}: {parts}"
 
 
 def _spell(some: Counter[tuple[int, int]], units: int) -> str:
