@@ -93,7 +93,7 @@ def test_what_is_no_table_is_refused(data, why):
 def test_a_wrong_line_is_named():
     head = "# network ring:4\n# collective broadcast\nstep,src,dst,src_label,dst_label,port,tree,chunks,bytes\n"
     for line, why in (
-        ("0,0,1,0,1,0,0,0\n", "line 4: a message has the columns"),
+        ("0,0,1,0,1,0,0,0\n", "line 4: it has 8 cells, and a message the columns step,src,dst"),
         ("0,0,1,0,2,0,0,0,5\n", "line 4: node 1 is 1, not 2"),
         ("0,0,9,0,9,0,0,0,5\n", "line 4: 9 is no node of ring:4"),
         ('0,0,1,"0,1,0,0,0,5\n', "line 4: unexpected end of data"),

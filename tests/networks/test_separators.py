@@ -40,3 +40,9 @@ def test_axes_of_meshes_and_tori(spec):
     cut = best_separator(where)
     assert (cut.pairs, cut.arcs) in set(all_cuts(where))
     assert Fraction(cut.pairs, cut.arcs) == max(Fraction(*pair) for pair in all_cuts(where))
+
+
+def test_no_arcs_are_listed_where_no_cut_is_looked_for():
+    where = network("star:12")
+    where.arc_lists = lambda: pytest.fail("479,001,600 nodes have too many")
+    assert best_separator(where) is None

@@ -140,6 +140,10 @@ def test_how_demands_are_written(tmp_path):
     for lengths in ([1, 2], np.ones((2, 2), int)):
         with pytest.raises(PlanError, match="3 rows of 3"):
             treecast.plan("alltoallv", where, lengths=lengths)
+    with pytest.raises(
+        PlanError, match="star:15 has 1,307,674,368,000 nodes, and a length for each pair is for 32,768 nodes at most"
+    ):
+        treecast.bounds("alltoallv", "star:15", lengths=3)
 
 
 def test_demands_of_ranks_alone():

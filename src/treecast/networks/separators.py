@@ -210,12 +210,14 @@ def best_separator(network: Network) -> Separator | None:
     """
     if network.grid is not None:
         return _across_axis(network.grid)
-    arcs, ranks = arcs_of(network), _ranks(network)
     sides = [] if network.rank_count == 1 else _below_one(network)
     if 1 < network.rank_count <= network.nodes <= _MOST_NODES_OF_SEPARATORS:
         sides = [*_sides(network), *sides]
+    if not sides:  # of a network of any size, whose arcs nobody lists
+        return None
+    arcs, ranks = arcs_of(network), _ranks(network)
     found = [_separator(arcs, ranks, side) for side in sides]
-    return max(found, key=lambda cut: (cut.pairs / cut.arcs, cut.late), default=None)
+    return max(found, key=lambda cut: (cut.pairs / cut.arcs, cut.late))
 
 
 def _below_one(network: Network) -> list[NDArray[np.bool_]]:

@@ -11,6 +11,8 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.reading.links import label_of
 
+_MOST_NODES = 2**15  # of which each pair has a length: a matrix of 8 GiB
+
 
 class Streams(NamedTuple):
     """Some chunks of each node, ``counts``, each of which stands for a stream of ``size``; ``before`` went before. int64 (N,)."""
@@ -92,6 +94,10 @@ def lengths_by_pair(network: Network, given: Any) -> Lengths:
     array([0, 3, 2, 0])
     """
     flits, nodes, ranks = np.array(given), network.nodes, network.rank_count
+    if nodes > _MOST_NODES:
+        raise PlanError(
+            f"{network.spec} has {nodes:,} nodes, and a length for each pair is for {_MOST_NODES:,} nodes at most"
+        )
     if flits.size in (1, ranks**2) and flits.dtype.kind in "iu":
         of_ranks = flits.reshape(-1 if flits.size > 1 else 1, ranks if flits.size > 1 else 1)
         flits = np.zeros((nodes, nodes), np.int64)

@@ -375,7 +375,9 @@ def _say(contents: Contents, value: int, want: int, fresh: bool, *, loop: int, a
         by = contents.steps_of(value, rank * places.most + place, others)[side]
         did = "adds" + " again" * twice if side else "loses"
         parts += f"; {where(by)[0]} {did} {_spell(Counter({(rank, place): 1}), places.units)}" if by >= 0 else ""
-    what = "it is wrong" if value >= 0 else "it was never written" if fresh else "it came from where nothing was written"
+    what = (
+        "it is wrong" if value >= 0 else "it was never written" if fresh else "it came from where nothing was written"
+    )
     return f"{what}: {parts}"
 
 
