@@ -60,13 +60,17 @@ class Design:
 
 @dataclass(frozen=True)
 class Advice:
-    """Options for a collective, the best one first, and the networks that have no plan, with the reasons."""
+    """Options for a collective, the best one first, and the networks that have no plan, with the reasons.
+
+    ``same``: networks that are the same graph as another, each with that one.
+    """
 
     kind: str
     amount: Amount
     rate_per: RatePer
     options: tuple[Design, ...]
     left_out: tuple[tuple[str, str], ...] = ()
+    same: tuple[tuple[str, str], ...] = ()
 
 
 def advise(
@@ -121,7 +125,8 @@ def advise(
         )
     marked = [replace(each, front=not any(other.beats(each) for other in options)) for each in options]
     marked.sort(key=lambda each: (each.seconds, each.links) if sort == "time" else (each.links, each.seconds))
-    return Advice(kind, amount, rate_per, tuple(marked), tuple(left_out))
+    same = same_graphs([find_network(spec) for spec in dict.fromkeys(each.network for each in marked)])
+    return Advice(kind, amount, rate_per, tuple(marked), tuple(left_out), tuple(same.items()))
 
 
 @dataclass(frozen=True)
@@ -193,7 +198,6 @@ def _(found: Advice) -> Description:
         )
         for each in found.options
     ]
-    same = same_graphs([find_network(spec) for spec in dict.fromkeys(each.network for each in found.options)])
     figures = {
         "collective": found.kind,
         "bytes": found.amount.total,
@@ -211,12 +215,12 @@ def _(found: Advice) -> Description:
             for each in found.options
         ],
         "left_out": dict(found.left_out),
-        "same_graphs": same,
+        "same_graphs": dict(found.same),
     }
     carries = "each link carries the whole rate" if found.rate_per == "link" else "the links of a node share the rate"
     title = f"{found.kind} of {spell_total(found.kind, found.amount.total)}; {carries}; one-port: one card a node, at a switch"
     notes = ["*: no other has a degree and time as low, and survives as much"]
-    notes += [f"{one} is the same graph as {other}" for one, other in same.items()]
+    notes += [f"{one} is the same graph as {other}" for one, other in found.same]
     if found.left_out:
         notes.append(f"no plan on {list_few([name for name, _ in found.left_out])}: --json says why")
     columns = ("", *words, "chunks", "steps", "time", "bound")
