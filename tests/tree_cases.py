@@ -7,7 +7,7 @@ import networkx as nx
 from hypothesis import strategies as st
 
 from treecast import plan
-from treecast.networks import Graph
+from treecast.networks.wired import graph_from
 from treecast.schedule import COLUMNS, Payloads, Rows
 
 MODELS = ("bufferless", "bufferless-multiport")
@@ -25,7 +25,7 @@ def network_of(parents):
     graph = nx.Graph()
     graph.add_nodes_from(range(len(parents) + 1))
     graph.add_edges_from((above, v) for v, above in enumerate(parents, 1))
-    return Graph.of(graph)
+    return graph_from(graph)
 
 
 def random_case(rng, most=40, longest=9):

@@ -16,7 +16,8 @@ from treecast.drawing.passages import fewest_steps
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, distances
 from treecast.models import model
-from treecast.networks import Graph, network
+from treecast.networks import network
+from treecast.networks.wired import graph_from
 from treecast.plans import plan
 from treecast.verification.verifier import verify
 
@@ -177,7 +178,7 @@ def test_no_sum_beats_the_bound(spec):
 def test_arcs_that_lead_one_way_are_with_arcs_reversed():
     """In a ring of one-way arcs what is one arc ahead is far behind."""
     wheel = nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
-    where = Graph.of(wheel)
+    where = graph_from(wheel)
     for kind, expected in (("broadcast", 2), ("reduce", 3), ("scatter", 2), ("gather", 3), ("reduce-broadcast", 5)):
         assert best(bounds(Collective(kind, 4, 1), where, 1, model("all-port")), "steps").value == expected
     to_root = [nx.shortest_path_length(wheel, v, 0) for v in range(4)]
@@ -410,7 +411,7 @@ def test_no_plan_is_faster_than_the_bound():
 def test_bounds_of_lengths_where_arcs_lead_one_way():
     """Three nodes that each have an arc of their own to the root, which has one arc out: 4 steps do."""
     graph = nx.DiGraph([("a", "r"), ("b", "r"), ("c", "r"), ("r", "a"), ("a", "b"), ("a", "c")])
-    where = Graph.of(graph)
+    where = graph_from(graph)
     root = where.node("r")
     flits = np.where(np.arange(4) == root, 0, 4)
     job = Collective("gatherv", 4, 1, root, lengths=Lengths.of(flits))
@@ -447,7 +448,7 @@ def test_what_a_node_can_hear_by_plain_loops(seed, messages):
     """Step by step, over each arc whose tail the first chunk can have reached."""
     graph = nx.gnp_random_graph(7, 0.5, seed=seed, directed=True)
     graph.add_edges_from((0, v) for v in range(1, 7) if not nx.has_path(graph, 0, v))
-    where = Graph.of(graph)
+    where = graph_from(graph)
     far = nx.single_source_shortest_path_length(graph, 0)
     least = 0
     for v in range(1, 7):

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.oracles.plain import graph_of
 from tests.strategies import examples
 from treecast.errors import NetworkError
-from treecast.networks import Graph, network
+from treecast.networks import network
 from treecast.networks.flows import disjoint_paths, least_lengths
+from treecast.networks.wired import graph_from
 
 
 def shortest_ways(graph, root, node, most):
@@ -78,7 +79,7 @@ def test_ways_on_any_network(nodes, seed):
     random = np.random.default_rng(seed)
     graph = nx.DiGraph([(v, (v + 1) % nodes) for v in range(nodes)])
     graph.add_edges_from((u, v) for u, v in random.integers(0, nodes, (2 * nodes, 2)).tolist() if u != v)
-    where = Graph.of(graph)
+    where = graph_from(graph)
     check(where, graph_of(where), 0, nodes // 2)
 
 

@@ -17,6 +17,7 @@ from treecast.networks import graph as module
 from treecast.networks import network
 from treecast.networks.core import Network
 from treecast.networks.graph import Graph
+from treecast.networks.wired import graph_from
 
 LEAST, MOST = -(2**63), 2**63 - 1
 """The extreme node and port numbers that an array can hold."""
@@ -54,7 +55,7 @@ def test_there_are_graphs_of_both_kinds() -> None:
 
 @pytest.mark.parametrize("truth", GRAPHS, ids=str)
 def test_as_networkx_says(truth: Any) -> None:
-    graph = Graph.of(truth)
+    graph = graph_from(truth)
     order = list(truth)
     nodes = np.arange(graph.nodes)
     assert graph.spec == f"graph:{len(order)}"
@@ -78,7 +79,7 @@ def test_as_networkx_says(truth: Any) -> None:
 
 def test_distances_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = nx.petersen_graph()
-    whole, parts = Graph.of(truth), Graph.of(truth)
+    whole, parts = graph_from(truth), graph_from(truth)
     u, v = np.random.default_rng(1).integers(0, 10, (2, 40, 3))
     wanted = whole.distance(u, v)
     for cells in (1, 80, 130):  # one root at a time, two, three
@@ -88,7 +89,7 @@ def test_distances_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_few_distances_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = Graph.of(nx.cycle_graph(20))
+    graph = graph_from(nx.cycle_graph(20))
     searched: list[int] = []
     search = module._levels
     monkeypatch.setattr(module, "_levels", lambda *args: searched.append(int(args[2][0])) or search(*args))
@@ -107,7 +108,7 @@ def test_few_distances_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_is_no_arc_outside() -> None:
-    for graph in (Graph.of(nx.path_graph(4)), Graph.of(nx.path_graph(1))):
+    for graph in (graph_from(nx.path_graph(4)), graph_from(nx.path_graph(1))):
         nodes = np.array([LEAST, -graph.nodes, -1, graph.nodes, MOST])
         assert (graph.neighbor(nodes[:, None], np.arange(-2, 4)) == -1).all()
         assert (graph.neighbor(0, [LEAST, -2, -1, 1, 2, MOST]) == -1).all()
@@ -139,7 +140,7 @@ def connected(draw: st.DrawFn) -> Any:
 
 @given(connected())
 def test_properties(truth: Any) -> None:
-    graph = Graph.of(truth)
+    graph = graph_from(truth)
     nodes, ports = np.arange(graph.nodes), np.arange(graph.ports)
     table = graph.neighbor(nodes[:, None], ports)
     assert graph.arcs == np.count_nonzero(table >= 0)
@@ -153,12 +154,12 @@ def test_properties(truth: Any) -> None:
         nearer = graph.distance(table[u, port], at) - graph.distance(u, at)
         assert (nearer >= -1).all()
         assert {int(x) for x in u[nearer == -1]} == set(nodes.tolist()) - set(at.tolist())
-    assert Graph.of(nx.relabel_nodes(graph.to_networkx(), graph.label)) == graph
+    assert graph_from(nx.relabel_nodes(graph.to_networkx(), graph.label)) == graph
     assert all(graph.node(graph.label(u)) == u for u in nodes)
 
 
 def test_a_name_wins_over_a_number() -> None:
-    graph = Graph.of(nx.Graph([("2", "a"), ("a", "0b1"), ("0b1", "2")]))
+    graph = graph_from(nx.Graph([("2", "a"), ("a", "0b1"), ("0b1", "2")]))
     assert [graph.node(text) for text in ("2", "a", "0b1", "0", "1", " a ")] == [0, 1, 2, 0, 1, 1]
     assert graph.node(2) == 2
     with pytest.raises(
@@ -171,10 +172,10 @@ def test_equality_is_of_name_and_arcs(tmp_path: Path) -> None:
     ring, line = nx.cycle_graph(4), nx.path_graph(4)
     path = str(tmp_path / "net.graphml")
     nx.write_graphml(ring, path)
-    one, other = Graph.of(ring), Graph.of(ring.to_directed())
+    one, other = graph_from(ring), graph_from(ring.to_directed())
     assert one == other
     assert hash(one) == hash(other)
-    assert one != Graph.of(line)
+    assert one != graph_from(line)
     assert one != network(path) == network(path)
     assert one != "graph:4"
     again = pickle.loads(pickle.dumps(one))
@@ -183,7 +184,7 @@ def test_equality_is_of_name_and_arcs(tmp_path: Path) -> None:
 
 
 def test_nothing_can_be_changed() -> None:
-    graph = Graph.of(nx.cycle_graph(4))
+    graph = graph_from(nx.cycle_graph(4))
     for name in ("spec", "nodes", "degree", "diameter"):
         with pytest.raises(AttributeError):
             setattr(graph, name, 1)
@@ -200,7 +201,7 @@ def test_nothing_can_be_changed() -> None:
 @pytest.mark.parametrize("truth", GRAPHS, ids=str)
 def test_files(truth: Any, tmp_path: Path) -> None:
     named = nx.relabel_nodes(nx.Graph(truth) if truth.is_multigraph() else truth, lambda name: f"n{name}")
-    wanted = Graph.of(named)
+    wanted = graph_from(named)
     for name in ("net.graphml", "NET.XML"):
         nx.write_graphml(named, tmp_path / name)
         graph = network(tmp_path / name)
@@ -260,7 +261,7 @@ def test_an_edge_list_by_hand(tmp_path: Path) -> None:
 )
 def test_what_is_no_network(truth: Any, says: str) -> None:
     with pytest.raises(NetworkError, match=says) as caught:
-        Graph.of(truth)
+        graph_from(truth)
     assert "\n" not in str(caught.value)
 
 
@@ -375,7 +376,7 @@ def test_networkx_is_imported_only_when_needed() -> None:
 
 
 def test_a_long_ring_is_measured_quickly() -> None:
-    graph = Graph.of(nx.cycle_graph(500))
+    graph = graph_from(nx.cycle_graph(500))
     assert graph.diameter == 250
 
 

@@ -18,6 +18,7 @@ from treecast.errors import FaultError, NetworkError, PlanError, ScheduleError
 from treecast.models import model as find_model
 from treecast.networks.core import Network
 from treecast.networks.graph import Graph
+from treecast.networks.wired import graph_from
 from treecast.plans import plan_again
 from treecast.plans.built import Job
 from treecast.schedule import Payloads, Rows, Schedule
@@ -110,7 +111,7 @@ def test_distances_between_ranks(truth: Any) -> None:
     assert [graph.eccentricity(u) for u in ranks] == among.max(axis=1).tolist()
     assert all(sum(graph.levels(u)) == np.count_nonzero(row >= 0) for u, row in zip(ranks, among, strict=True))
     assert pickle.loads(pickle.dumps(graph)) == graph
-    assert Graph.of(graph.to_networkx()) == graph
+    assert graph_from(graph.to_networkx()) == graph
     assert describe(graph).figures["ranks"] == len(ranks)
 
 

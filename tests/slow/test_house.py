@@ -113,13 +113,13 @@ FAMILY_FILE = '''
 import networkx as nx
 
 from treecast.networks.family import family
-from treecast.networks.graph import Graph
+from treecast.networks.wired import graph_from
 
 
 @family("windmill", "N", example="windmill:4", summary="N triangles that share a node")
 def windmill(triangles):
     """Return the windmill of so many triangles."""
-    return Graph.of(nx.windmill_graph(triangles, 3), f"windmill:{triangles}")
+    return graph_from(nx.windmill_graph(triangles, 3), f"windmill:{triangles}")
 '''
 
 

@@ -22,7 +22,7 @@ from treecast.networks.past_relays import ADDING, PAST
 from treecast.networks.reading.registry import SUFFIXES
 from treecast.networks.star import Star
 from treecast.networks.tree import Tree
-from treecast.networks.wired import file
+from treecast.networks.wired import file, graph_from
 from treecast.networks.without import read_without
 
 __all__ = [
@@ -120,7 +120,7 @@ def network(source: Any, **asked: Any) -> Network:
         path = fspath(cast("str | PathLike[str]", source)).removeprefix("file:")
         return file(path + spell_asked({name.replace("_", "-"): value for name, value in asked.items()}))
     if not isinstance(source, str):
-        return Graph.of(source)
+        return graph_from(source)
     if source.endswith(PAST):
         return network(source.removesuffix(PAST)).past_relays()
     if parted := read_without(source):

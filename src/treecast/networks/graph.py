@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +12,6 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints, Network, ints
 from treecast.networks.kept import kept
 from treecast.networks.listed import ListedNetwork, sorted_keys
-from treecast.networks.reading.machine import Machine
 
 if TYPE_CHECKING:
     from treecast.networks.reading.links import Parts
@@ -29,7 +27,7 @@ class Graph(ListedNetwork):
 
     Nodes are numbered in the order given and labelled with their names; the ports of a node number its arcs
     in the order of the nodes they lead to. A link of capacity c is c parallel arcs each way, and each has a port
-    of its own. Relays hold and forward, but want nothing and have nothing of their own. Made by ``Graph.of``; files, by
+    of its own. Relays hold and forward, but want nothing and have nothing of their own. Made by ``wired.graph_from``; files, by
     ``wired.file``.
 
     >>> import networkx as nx
@@ -72,25 +70,6 @@ class Graph(ListedNetwork):
         self.connected = all(
             bool((self._levels_from(int(self.ranks[0]), way)[0, self.ranks] >= 0).all()) for way in ways
         )
-
-    @classmethod
-    def of(cls, source: Any, spec: str | None = None) -> "Graph":
-        """Return a graph that is an object in Python as a network: see ``reading.objects.parts_of``.
-
-        It is spelled ``spec`` or else ``graph:N``, which cannot be looked up again. Raises NetworkError when it is no
-        graph, or one that does not do as a network (see the class).
-        """
-        from treecast.networks.reading.objects import parts_of
-
-        try:
-            parts = parts_of(source)
-            if isinstance(parts, Machine):
-                return cast("Graph", import_module("treecast.networks.wired").Wired(parts, spec=spec or ""))
-        except NetworkError:
-            raise
-        except ValueError as error:
-            raise NetworkError(f"this graph is no network: {error}") from None
-        return cls.made(spec or f"graph:{len(parts.names)}", parts)
 
     @classmethod
     def made(cls, spec: str, parts: "Parts") -> Self:

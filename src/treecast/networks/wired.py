@@ -21,6 +21,7 @@ from treecast.networks.reading.degraded import whole
 from treecast.networks.reading.joined import joined
 from treecast.networks.reading.links import Parts, check_parallel
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node, called, is_rank, spell_nodes
+from treecast.networks.reading.objects import parts_of
 from treecast.networks.reading.registry import Files, read_file
 from treecast.networks.reading.tenstorrent import together
 from treecast.networks.reading.text import plain
@@ -276,6 +277,23 @@ def _read(path: str, asked: Asked) -> Machine | Parts:
             said += did_you_mean(Path(path).name, [each.name for each in folder.iterdir()])
         reason = plain(" ".join(said.split())) or type(error).__name__
         raise NetworkError(f"cannot read the network {path!r}: {reason}") from error
+
+
+def graph_from(source: Any, spec: str | None = None) -> Graph:
+    """Return a graph that is an object in Python as a network: see ``reading.objects.parts_of``.
+
+    It is spelled ``spec`` or else ``graph:N``, which cannot be looked up again. Raises NetworkError when it is no graph, or one
+    that does not do as a network (see ``Graph``).
+    """
+    try:
+        parts = parts_of(source)
+        if isinstance(parts, Machine):
+            return Wired(parts, spec=spec or "")
+    except NetworkError:
+        raise
+    except ValueError as error:
+        raise NetworkError(f"this graph is no network: {error}") from None
+    return Graph.made(spec or f"graph:{len(parts.names)}", parts)
 
 
 @family(

@@ -21,7 +21,8 @@ from treecast import plan, verify
 from treecast.cli.lengths import parse_lengths
 from treecast.errors import ScheduleError
 from treecast.kernels.schedule.streams import shoulder_taps
-from treecast.networks import Graph, network
+from treecast.networks import network
+from treecast.networks.wired import graph_from
 from treecast.papers.trees.builders import one_tree
 from treecast.plans.ways.trees.spanning import breadth_first
 
@@ -61,8 +62,8 @@ def test_the_table_of_spanning_trees_in_the_docs():
     """B and the steps of a gather of lengths ``random:3``, by the tree."""
     networks = [
         "complete:64",
-        Graph.of(nx.wheel_graph(20)),
-        Graph.of(nx.barabasi_albert_graph(200, 3, seed=0)),
+        graph_from(nx.wheel_graph(20)),
+        graph_from(nx.barabasi_albert_graph(200, 3, seed=0)),
         "star:5",
         "hypercube:8",
     ]
