@@ -99,6 +99,8 @@ def ranks(start: ArrayLike, *columns: ArrayLike) -> Ints:
         over = first + 1 == np.repeat(start[1:], halved)
         second = np.where(over, 0, entry[np.where(over, first, first + 1)])
         entry, start = _dense_ranks(entry[first], second) + 1, starts(halved)
+    if len(entry) == len(start) - 1:  # no row is empty
+        return entry - 1
     rank = np.zeros(len(start) - 1, np.int64)
     rank[np.diff(start) == 1] = entry
     return _dense_ranks(rank)

@@ -1,9 +1,13 @@
 """Bounds that are the greatest over all nodes: counted for all nodes at once, they are those of the nodes one by one."""
 
 import networkx as nx
+import numpy as np
 import pytest
 
+from treecast.collectives import Collective
 from treecast.lower_bounds import distances
+from treecast.lower_bounds.job import Problem
+from treecast.models import model
 from treecast.networks import network
 
 CONNECTED = [graph for seed in range(30) if nx.is_connected(graph := nx.gnp_random_graph(4 + seed % 9, 0.4, seed=seed))]
@@ -26,3 +30,17 @@ def test_all_distances_are_summed(where, monkeypatch):
     monkeypatch.setattr(distances, "_MOST_LOOKED", 0)  # by degrees alone
     assert len(ranks) * (len(ranks) - 1) <= distances.apart(where) <= exact
     distances.apart.cache_clear()
+
+
+@pytest.mark.parametrize("spec", ["dragonfly:4,2,2", "leaf-spine:3,2,4", "mesh:3x5"])
+@pytest.mark.parametrize("inwards", [False, True])
+def test_a_large_network_is_asked_for_each_node_once(spec, inwards, monkeypatch):
+    where, asked = network(spec), list[int]()
+    degree_at = type(where).degree_at
+    job = Problem(Collective.over(where, "alltoall"), where, 1, model("all-port"))
+    ranks = np.repeat(where.ranks, 3)
+    counted = job.room_at(ranks, inwards=inwards).tolist()
+    monkeypatch.setattr(distances, "LISTED", 0)
+    monkeypatch.setattr(type(where), "degree_at", lambda self, v: asked.append(v) or degree_at(self, v))
+    assert job.room_at(ranks, inwards=inwards).tolist() == counted
+    assert sorted(asked) == where.ranks.tolist()

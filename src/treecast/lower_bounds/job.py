@@ -125,7 +125,8 @@ class Problem:
             return np.full(len(nodes), min(most, self.network.degree_at(0)))
         if self.network.nodes > distances.LISTED:
             where = self.network.reversed() if inwards else self.network
-            return np.array([min(most, where.degree_at(v)) for v in nodes.tolist()])
+            each, of = np.unique(nodes, return_inverse=True)
+            return np.array([min(most, where.degree_at(v)) for v in each.tolist()], np.int64)[of]
         return np.minimum(most, distances.channels_at(self.network, inwards=inwards))[nodes]
 
     @property

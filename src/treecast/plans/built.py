@@ -136,6 +136,8 @@ def rows_over(network: Network, payloads: Payloads, step: ArrayLike, arc: Ints, 
 
 def joined(parts: Sequence[Rows], later: Sequence[int] = ()) -> Rows:
     """Return the rows of several schedules as those of one; ``later``: by how many steps each of them."""
+    some = [i for i, part in enumerate(parts) if len(part)] or [0]  # empty ones are left out
+    parts, later = [parts[i] for i in some], [later[i] for i in some] if later else ()
     if len(parts) == 1 and not any(later):
         return parts[0]
     columns = [part.columns() for part in parts]

@@ -129,8 +129,10 @@ class Payloads:
         if len(self.first) == len(self) and bool((np.diff(self.start) == 1).all()):
             return self
         payload = np.repeat(np.arange(len(self)), np.diff(self.start))
-        order = np.lexsort((self.stop, self.first, payload))
-        low, high, of = self.first[order], self.stop[order], payload[order]
+        low, high, of = self.first, self.stop, payload
+        if bool(((low[1:] <= low[:-1]) & (of[1:] == of[:-1])).any()):
+            order = np.lexsort((high, low, payload))
+            low, high, of = low[order], high[order], payload[order]
         twice = np.flatnonzero((of[1:] == of[:-1]) & (low[1:] < high[:-1]))
         if len(twice):
             raise ScheduleError(f"a payload holds chunk {int(low[twice[0] + 1])} twice")

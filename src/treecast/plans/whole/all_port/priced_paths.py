@@ -133,26 +133,29 @@ def _tries(job: Job[Network]) -> list[tuple[int, int]]:
     return [(each, seed) for each in sorted(sizes) for seed in range(_TRIES // 3)]
 
 
-def orders(ways: Ways, wanted: Takes, seed: int) -> list[list[Ints]]:
-    """Return the keys of orders in which hops of paths may go: those farthest from the end, or with the most waiting ahead.
+def orders(ways: Ways, wanted: Takes, seed: int) -> Iterator[list[Ints]]:
+    """Yield the keys of orders in which hops of paths may go: those farthest from the end, or with the most waiting ahead.
 
     Of those equally far from the end the first are, in one order, those whose targets are fewest numbers behind their sources: so
     all nodes send to different ones at a time.
     """
-    taken = wanted.resource[ways.arc]
-    load = (-(-np.bincount(taken.ravel(), minlength=wanted.resources) // wanted.room))[taken].max(axis=1, initial=0)
     chance = np.random.default_rng(seed).permutation(len(ways)) if seed else np.zeros_like(ways.arc)
     left = ways.heights
+    yield [-left, chance]
+    taken = wanted.resource[ways.arc]
+    load = (-(-np.bincount(taken.ravel(), minlength=wanted.resources) // wanted.room))[taken].max(axis=1, initial=0)
     ahead = load + left
     for hop in range(1, int(left.max(initial=1))):  # the most that anything ahead has to carry
         later = np.flatnonzero(left > hop)
         ahead[later] = np.maximum(ahead[later], load[later + hop] + left[later] - hop)
+    yield [-ahead, -left, chance]
+    if seed:
+        return
     arcs, run, number = arcs_of(ways.network), ways.payload, np.zeros(ways.network.nodes, np.int64)
     number[ways.network.ranks] = np.arange(ways.network.rank_count)
     source = arcs.tail[ways.arc[np.searchsorted(run, run)]]
     target = arcs.head[ways.arc[np.searchsorted(run, run, side="right") - 1]]
-    behind = (number[target] - number[source]) % ways.network.rank_count
-    return [[-left, chance], [-ahead, -left, chance], *([] if seed else [[-left, behind]])]
+    yield [-left, (number[target] - number[source]) % ways.network.rank_count]
 
 
 def _shortest(job: Job[Network], size: int, share: int, seed: int) -> Ways:
@@ -277,7 +280,7 @@ def paths_of_roots(network: Network, runs: int, mixed: bool = False) -> Timed:
             for keys in orders(ways, wanted, seed):
                 yield list_orbits(ways, keys)
 
-    return best_of(tried(), lambda timed: timed.cost, least)
+    return best_of(affordable(tried(), lambda timed: HOP * len(timed.ways)), lambda timed: timed.cost, least)
 
 
 def _prices(share: int) -> Ints:
