@@ -45,7 +45,8 @@ def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
     if method not in ("fast", "expanded"):
         raise ScheduleError(f"method must be fast or expanded, not {method!r}")
     if method == "expanded":
-        cells = schedule.transmissions + schedule.network.nodes * schedule.collective.chunks
+        holders = 2 if schedule.collective.personal else schedule.network.nodes  # of a chunk: who has it, and who wants it
+        cells = schedule.transmissions + holders * schedule.collective.chunks
         if cells > _MOST_SENDS:
             raise ScheduleError(f"{cells:,} sends and holdings are too many to judge one by one: use the fast method")
         found, depth = check_expanded(schedule, chosen)
