@@ -1,4 +1,4 @@
-"""The faces for calls: a rank loads no planner and no network, which most jobs never use."""
+"""The faces for calls: a rank loads no planner and no network, which most jobs never use, and a host of a cast no planner."""
 
 import subprocess
 import sys
@@ -14,6 +14,13 @@ CALLS = {
     "mpi": "import treecast.mpi\nfrom mpi4py import MPI\ncomm = treecast.mpi.wrap(MPI.COMM_WORLD)\ncomm.allreduce(1)",
     "torch": "import treecast.torch\nimport treecast.torch.group",
 }
+CAST = """
+import numpy, sys, treecast.cast.launch
+from treecast.engine.choose import Operation, between_hosts, broadcast_role
+from treecast.networks import network
+chain = between_hosts(Operation("broadcast", network("complete:5"), 0, 9, model="one-port"), 5, 0, 10**7, 1e6)
+print(len(broadcast_role(chain, range(5), 0, 2, 100).transfers))
+"""
 NEEDS = {"mpi": "mpi4py", "torch": "torch"}
 
 
@@ -21,10 +28,19 @@ NEEDS = {"mpi": "mpi4py", "torch": "torch"}
 def test_a_face_loads_no_planner(face):
     if find_spec(NEEDS.get(face, "treecast")) is None:
         pytest.skip(f"{NEEDS[face]} is not installed")
+    assert "calls" in loaded_by(CALLS[face])
+    assert not loaded_by(CALLS[face]) & PLANNERS
+
+
+def test_a_cast_loads_no_planner_for_its_chain():
+    loaded = loaded_by(CAST)
+    assert "engine" in loaded
+    assert not loaded & (PLANNERS - {"networks", "schedule", "kernels"})
+
+
+def loaded_by(program):
     told = "import sys\nprint(*(name for name in sys.modules if name.startswith('treecast.')))"
     done = subprocess.run(
-        [sys.executable, "-c", f"{CALLS[face]}\n{told}"], capture_output=True, text=True, check=True, timeout=100
+        [sys.executable, "-c", f"{program}\n{told}"], capture_output=True, text=True, check=True, timeout=100
     )
-    loaded = {name.split(".")[1] for name in done.stdout.split()}
-    assert "calls" in loaded
-    assert not loaded & PLANNERS
+    return {name.split(".")[1] for name in done.stdout.split() if name.startswith("treecast.")}

@@ -9,6 +9,7 @@ import pytest
 import treecast
 from treecast import formats
 from treecast.errors import FormatError
+from treecast.networks import header
 from treecast.networks.graph import Graph
 
 
@@ -97,5 +98,5 @@ def test_a_network_that_a_plan_cannot_hold() -> None:
     schedule = treecast.plan("gather", nx.DiGraph([(0, 1), (1, 0), (1, 2), (2, 0)]))
     assert treecast.verify(formats.decode(formats.encode(schedule)))
     with pytest.raises(FormatError, match="cannot be found again by its name"):
-        formats.header_graph.words_of(treecast.network("debruijn:2,3").reversed())
-    assert formats.header_graph.words_of(ring)["nodes"] == "0 1 2 3"
+        header.words_of(treecast.network("debruijn:2,3").reversed())
+    assert header.words_of(ring)["nodes"] == "0 1 2 3"

@@ -13,6 +13,7 @@ from treecast import plan, verify
 from treecast.engine.choose import (
     ONE_PORT,
     Operation,
+    between_hosts,
     broadcast_role,
     check_survive,
     messages_of,
@@ -146,12 +147,12 @@ def test_over_one_port_as_many_failures_as_ranks_allow_are_survived(kind, ranks)
 HOSTS = st.integers(2, 9).flatmap(lambda n: st.lists(st.integers(0, n - 1), min_size=n, max_size=n))
 
 
-@given(HOSTS, st.integers(0, 8), st.integers(1, 20), st.sampled_from([20, 1000]))
-def test_a_broadcast_between_hosts_brings_one_copy_to_each(names, root, messages, tags):
+@given(HOSTS, st.integers(0, 8), st.integers(1, 20), st.sampled_from([20, 1000]), st.sampled_from(["complete", "path"]))
+def test_a_broadcast_between_hosts_brings_one_copy_to_each(names, root, messages, tags, family):
     """Replayed by hand: who holds what, in the order of the steps; ports and ends as the machine has them."""
     ranks = range(len(names))
     hosts, root = [names.index(name) for name in names], root % len(names)
-    where = network(f"complete:{len(set(hosts))}")
+    where = network(f"{family}:{len(set(hosts))}")
     what = Operation("broadcast", where, sorted(set(hosts)).index(hosts[root]), messages, model=ONE_PORT)
     programs = [broadcast_role(what, hosts, root, rank, tags) for rank in ranks]
     said = [(each.peer, rank, each._replace(peer=0, sends=False))
@@ -172,6 +173,16 @@ def test_a_broadcast_between_hosts_brings_one_copy_to_each(names, root, messages
             ports["in", hosts[dst], step] += 1
     assert max(ports.values(), default=1) == 1
     assert set(came) == {(rank, chunk) for rank in ranks for chunk in range(messages)}
+
+
+def test_a_broadcast_between_hosts_goes_down_a_chain_where_its_arcs_cost_little():
+    def spec(hosts, size, rate):
+        return between_hosts(
+            Operation("broadcast", network("complete:2"), 0, model=ONE_PORT), hosts, 0, size, rate
+        ).network
+
+    assert spec(17, 25_000_000, 2.5e6).family == spec(1000, 10**10, 1.25e8).family == "path"
+    assert spec(1000, 10**7, 1.25e8).family == spec(17, 10**5, 1.25e9).family == "complete"
 
 
 def test_speakers_know_their_part_from_their_number_alone():

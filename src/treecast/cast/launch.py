@@ -5,6 +5,7 @@ A host needs Python and numpy. It takes treecast from here when it has none, or 
 
 import io
 import json
+import os
 import secrets
 import shlex
 import shutil
@@ -24,9 +25,9 @@ from treecast import __version__
 from treecast.cast.rank import Caster, Result, name_here
 from treecast.cast.report import CastOutcome, Far
 from treecast.errors import DeliveryError, PlanError
-from treecast.formats.header_graph import words_of
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.networks import Network
+from treecast.networks.header import words_of
 from treecast.tcp import init
 from treecast.tcp.hosts import own_addresses
 from treecast.tcp.meeting import MeetingPlace, spell
@@ -53,6 +54,10 @@ class CastRequest(NamedTuple):
     network: str | None = None
     sure: bool = False
     start: float = 30.0
+
+
+def _rate_words(asked: CastRequest) -> dict[str, str]:
+    return {"TREECAST_RATE": str(round(asked.rate * 8))} if asked.rate else {}
 
 
 class _Host:
@@ -207,7 +212,7 @@ class _Casting:
         shared = {
             "TREECAST_SIZE": str(len(job)),
             "TREECAST_MEET": ",".join(spell((address, place.port)) for address in own_addresses(far)),
-            **({"TREECAST_RATE": str(round(self._asked.rate * 8))} if self._asked.rate else {}),
+            **_rate_words(self._asked),
         }
         links = self._links(job)
         for rank, host in enumerate(job):
@@ -296,6 +301,7 @@ def cast_here(asked: CastRequest, show: Callable[[CastOutcome], int]) -> int:
     The lowest rank that lives shows it, and all end alike, and only then. Raises PlanError where there is no job.
     """
     began, far = monotonic(), Far()
+    os.environ.update(_rate_words(asked))
     comm = init(survive=1 << 16, on_failed="ignore")  # any number of ranks may die, and the report says who did
     if comm.size < 2:
         raise PlanError("a file goes to other hosts: write --hosts FILE, or start treecast cast by a launcher")

@@ -16,11 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.cast.files import Bytes, CastFiles, CastSource, Marks, Pieces, piece_of, sources_of
+from treecast.engine.planned import told_rate
 from treecast.errors import DeliveryError, PlanError
 from treecast.tcp.comm import UNDEFINED, Comm
 
-_FIRST, _MOST = 8 << 20, 32 << 20  # bytes of the first batch, and of any
-_AIM = 4.0  # seconds of a batch: who is stopped, or watches, learns so often how things are
+_FIRST, _MOST = 8 << 20, 64 << 20  # bytes of the first batch where no rate is told, and of any
+_AIM = 10.0  # seconds of a batch: who is stopped, or watches, learns so often how things are
 _BAD = 3  # batches that may come with other bytes
 
 
@@ -127,7 +128,7 @@ class Caster:
         self._held = {rank: _unpack(each[0], len(files.held)) for rank, each in enumerate(held) if each is not None}
         self._faulty = {rank for rank, each in enumerate(held) if each is not None and each[1]}
         self._flying: Marks = np.zeros(len(files.held), bool)
-        self._room = _FIRST
+        self._room = _bytes_in(_AIM, told_rate() or _FIRST / _AIM)
 
     def _words(self) -> tuple[str, Sequence[CastSource], int]:
         """Return which files there are, and the bytes of a piece; or what is wrong with them."""
@@ -252,7 +253,7 @@ class Caster:
         if self._bad > _BAD:
             raise DeliveryError(f"pieces of {self.files.name_of(pieces)} came with other bytes")
         took = max(each[3] for each in said.values())
-        self._room = min(max(int(self.files.lengths[pieces].sum() * _AIM / max(took, 1e-3)), _FIRST), _MOST)
+        self._room = _bytes_in(_AIM, int(self.files.lengths[pieces].sum()) / max(took, 1e-3))
         self._report()
         return any(each[2] for each in said.values())
 
@@ -262,6 +263,10 @@ class Caster:
         if self._comm.rank == min(self._comm.members) and members:
             done = sum(int(self.files.lengths[self._held[rank]].sum()) for rank in members if rank in self._held)
             self._tell(done, self.size * len(members))
+
+
+def _bytes_in(seconds: float, rate: float) -> int:
+    return min(max(round(seconds * rate), _FIRST), _MOST)
 
 
 def name_here() -> str:

@@ -104,12 +104,14 @@ class Far:
         over = Event()
 
         def show() -> None:
-            before = ""
+            before, since = "", monotonic()
             while not over.wait(_EVERY):
-                if self.text:
-                    sys.stderr.write(f"treecast: {self.text}{', and nothing new' * (self.text == before)}\n")
+                same = f", the same for {monotonic() - since:.0f} s"
+                if self.text != before:
+                    before, since, same = self.text, monotonic(), ""
+                if before:
+                    sys.stderr.write(f"treecast: {before}{same}\n")
                     sys.stderr.flush()
-                before = self.text
 
         Thread(target=show, daemon=True).start()
         try:

@@ -14,7 +14,7 @@ from typing import Any
 
 from treecast.cast.rank import Caster, name_here
 from treecast.errors import DeliveryError, Evicted, PlanError
-from treecast.formats.header_graph import network_of
+from treecast.networks.header import network_of
 from treecast.tcp import init
 
 _START = 20.0  # seconds in which those that were there a moment ago meet

@@ -1,20 +1,21 @@
-"""Choosing the number of chunks, and the part of each rank; results are kept."""
+"""Choosing the number of chunks, and the part of each rank; results are kept. Planners come in at first use alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import inf, isqrt
-from typing import Any, NamedTuple
+from math import inf, isqrt, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.collectives import COLLECTIVES, Collective, Kind
 from treecast.engine.transfers import Transfer, transfers_of, with_tags
 from treecast.engine.turns import AT_ONCE
 from treecast.errors import PlanError
 from treecast.execution.layout import sums_at
-from treecast.networks import Network
+from treecast.networks import Network, network
 from treecast.networks.kept import kept
-from treecast.plans import builders, plan, program
-from treecast.schedule import Schedule
+
+if TYPE_CHECKING:
+    from treecast.schedule import Schedule
 
 OVERHEAD = 200e-6
 """The seconds that a message takes beside those on the wire: by it many small chunks are slow."""
@@ -25,6 +26,7 @@ _MOST_FLITS = 1 << 14  # of all blocks, times ranks
 _KEPT = 64
 _FEW = 4  # messages of a plan whose steps say those of plans of more
 _GAIN, _PARTIAL = 1.3, 2e-9  # of partial sums: how much faster they have to be; seconds to add a byte as one
+_CROWDED = 1.3  # times as long as without others a one-port plan takes where messages of several meet at a port
 _MEMORY = 1e9  # bytes per second between ranks that share one memory
 ALL_PORT, ONE_PORT = "all-port", "one-port"
 
@@ -81,7 +83,9 @@ def flit_of(where: Network, sizes: Sequence[int], survive: int, rate: float = 0.
 
 
 def _arcs_of(where: Network, model: str) -> int:
-    return AT_ONCE * max(1, (where.nodes - 1).bit_length()) if model == ONE_PORT else where.diameter + 1
+    if model == ONE_PORT and where.every_pair_joined:
+        return AT_ONCE * max(1, (where.nodes - 1).bit_length())
+    return where.diameter + 1
 
 
 def chunk_of(share: int, arcs: int, rate: float) -> int:
@@ -98,6 +102,8 @@ def trees_of(where: Network, survive: int) -> int:
 @kept(16)
 def _most_copies(where: Network, kind: str, model: str = ALL_PORT, *, by_rule: bool = False) -> int:
     """Return the most copies of any builder; ``by_rule``: of those by which a rank learns its part from its number."""
+    from treecast.plans import builders
+
     known = [b for b in builders(kind, where) if model in b.models and (b.at or not by_rule)]
     return max([1, *(b.most_copies(where) for b in known)])
 
@@ -133,6 +139,8 @@ def role_of(operation: Operation, rank: int, tags: int) -> Role:
     straight = where.every_pair_joined and not survive
     several = not straight and _most_copies(where, "broadcast", by_rule=True) > max(1, survive)
     if COLLECTIVES[kind].one_to_all and (several or model == ONE_PORT):
+        from treecast.plans import program
+
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model=model)
     else:
         mine = schedule_of(operation).at(rank)
@@ -140,8 +148,10 @@ def role_of(operation: Operation, rank: int, tags: int) -> Role:
 
 
 @lru_cache(8)
-def schedule_of(operation: Operation) -> Schedule:
+def schedule_of(operation: Operation) -> "Schedule":
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
+    from treecast.plans import plan
+
     kind, where, root, messages, survive, model, lengths, by_rank = operation
     straight = COLLECTIVES[kind].one_to_all and where.every_pair_joined and not survive and model == ALL_PORT
     how: dict[str, Any] = {"root": root, "survive": survive, "model": model, "lengths": lengths, "by_rank": by_rank}
@@ -214,12 +224,27 @@ def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: boo
     return min((AT_OWNERS, at_owners), other, key=lambda each: each[1])[0]
 
 
+def between_hosts(what: Operation, hosts: int, root: int, size: int, rate: float) -> Operation:
+    """Return how a broadcast of ``size`` bytes goes from one of several hosts: down a chain, or as a one-port plan of all.
+
+    A chain has more arcs, and no two messages for one port. With ``messages_of`` it takes (sqrt(b/rate) + sqrt(d overhead))^2 s.
+    """
+
+    def seconds(where: Network) -> float:
+        return (sqrt(size / (rate or _MEMORY)) + sqrt(_arcs_of(where, ONE_PORT) * OVERHEAD)) ** 2
+
+    chain, every = network(f"path:{hosts}"), network(f"complete:{hosts}")
+    if seconds(chain) < _CROWDED * seconds(every):
+        return what._replace(network=chain, root=0)
+    return what._replace(network=every, root=root)
+
+
 def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: int, tags: int) -> Role:
     """Return the part of one rank in a broadcast from ``root`` to ranks on several hosts; tags are from 0 to ``tags`` - 1.
 
     Between hosts it is a one-port broadcast on their complete network, and one rank speaks for each. On a host the data passes
-    from rank to rank, through memory, each chunk a step after it came. ``operation``: the broadcast between hosts, from that of
-    the root. ``hosts``: of each rank, the first rank on its host.
+    from rank to rank, through memory, each chunk a step after it came. On a path it passes so from host to host, too.
+    ``operation``: the broadcast between hosts, from that of the root. ``hosts``: of each rank, the first rank on its host.
 
     >>> import treecast
     >>> operation = Operation("broadcast", treecast.network("complete:2"), 0, 5, model="one-port")
@@ -227,6 +252,8 @@ def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: 
     ...     print("to" if transfer.sends else "from", transfer.peer, transfer.first, transfer.stop)
     from 1 0 5
     """
+    if not operation.network.every_pair_joined:
+        return _chain_role(operation.messages, hosts, root, rank, tags)
     speakers = [root if first == hosts[root] else first for first in sorted(set(hosts))]
     here = [r for r, host in enumerate(hosts) if host == hosts[rank]]
     speaks = next(r for r in speakers if r in here)
@@ -244,3 +271,16 @@ def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: 
     within += pass_on(True, chain[place + 1]) if place + 1 < len(chain) else []
     collective = replace(role.collective, nodes=len(hosts), root=root)
     return Role(collective, with_tags([*between, *within], tags), ({}, {}))
+
+
+def _chain_role(messages: int, hosts: Sequence[int], root: int, rank: int, tags: int) -> Role:
+    """Return the part of one rank where data passes down a chain of all ranks, host by host, from the root on."""
+    ranks = range(len(hosts))
+    chain = sorted(ranks, key=lambda r: ((hosts[r] - hosts[root]) % len(hosts), r != root, r))
+    place = chain.index(rank)
+    found = [
+        Transfer(sends, chain[peer], 0, messages, place - 1 + sends, 1, 0, 0, 0)
+        for sends, peer in ((False, place - 1), (True, place + 1))
+        if 0 <= peer < len(chain)
+    ]
+    return Role(Collective("broadcast", len(hosts), messages, root), with_tags(found, tags), ({}, {}))

@@ -32,6 +32,7 @@ from treecast.engine.choose import (
     Operation,
     Role,
     SumWay,
+    between_hosts,
     broadcast_role,
     most_survived,
     role_of,
@@ -83,10 +84,7 @@ class Planned:
         self._hosts = hosts or range(where.nodes)
         self._cuts, self._given_up = frozenset[tuple[int, int]](), set[int]()
         self._without = tuple(range(where.nodes)), self._cuts  # the members, and lost links, of the last call
-        told = os.environ.get("TREECAST_RATE")
-        self._rate = 0.0 if len(set(self._hosts)) == 1 else None
-        if told is not None and self._rate is None:
-            self._rate = parse_rate(told if told.endswith("s") else f"{told}bit/s")
+        self._rate = 0.0 if len(set(self._hosts)) == 1 else told_rate()
         planner = ThreadPoolExecutor(1, "treecast.plan")
         self._made: Callable[..., Future[_Made]] = lru_cache(_KEPT)(partial(planner.submit, self._make))
         self._ways: Callable[..., Future[SumWay]] = lru_cache(_KEPT)(partial(planner.submit, way_of_sum))
@@ -176,7 +174,7 @@ class Planned:
         what = what._replace(survive=spare)
         between = what.model == ONE_PORT and COLLECTIVES[what.kind].one_to_all and not spare and len(speak) > 1
         if between:
-            what = what._replace(network=network(f"complete:{len(speak)}"), root=speak.index(hosts[root]))
+            what = between_hosts(what, len(speak), speak.index(hosts[root]), max(sizes), self._rate or 0.0)
         what, cut = parts.cut_up(what, sizes, self._rate or 0.0)
         return cut, broadcast_role(what, hosts, root, me, tags) if between else role_of(what, me, tags), spare
 
@@ -278,6 +276,12 @@ class Planned:
         for rank, piece in pieces.items():
             (group.hold if rank in has else group.lack)(rank, piece)
         return (yield from group.settle(shape._replace(spread=True))) or ()
+
+
+def told_rate() -> float | None:
+    """Return the bytes per second of a link that ``TREECAST_RATE`` tells, if any. Raises TreecastError for what is no rate."""
+    told = os.environ.get("TREECAST_RATE")
+    return None if told is None else parse_rate(told if told.endswith("s") else f"{told}bit/s")
 
 
 @kept(8)

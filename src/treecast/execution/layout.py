@@ -22,7 +22,6 @@ from treecast.networks.core import Ints
 from treecast.ragged import cut_evenly, runs, starts
 from treecast.schedule import Rows, Schedule
 from treecast.schedule.sizes import Sizes, chunk_bounds
-from treecast.verification.verifier import verify
 
 Bytes = NDArray[np.uint8]
 """Memory, byte by byte."""
@@ -345,6 +344,8 @@ def digest_of(plan: Schedule) -> str:
 @lru_cache(16)
 def check_plan(plan: Schedule, ranks: int) -> Demand:
     """Return the demand of a plan that so many ranks are to carry out. Raises PlanError when they cannot."""
+    from treecast.verification.verifier import verify  # judges, which most jobs do without
+
     demand = plan.collective.demand
     if demand is None or plan.sparing:
         raise PlanError(f"this is a plan of {plan.collective.kind}: ranks give their own data to plans of demands")

@@ -11,10 +11,10 @@ from treecast.collectives import Collective, Demand, Lengths, find_kind
 from treecast.collectives.checks import MOST_MESSAGES
 from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import FormatError, TreecastError, shorten
-from treecast.formats import header_graph as graph
 from treecast.lower_bounds.proof import Proof, carried, carry, of_bounds
 from treecast.models import Model, Ticks, model
 from treecast.networks import Network
+from treecast.networks import header as graph
 from treecast.networks.past_relays import whole_of
 from treecast.ragged import Ints
 from treecast.schedule import Claims, Payloads, Recipe, Rows, Schedule

@@ -45,7 +45,7 @@ def cast(
         The network of links between this machine and the hosts, where these are the only connections: mesh:2x3, or a file of
         cables.
     rate
-        The rate of a link, 10Gbit/s say: the report then says which part of it was reached.
+        The rate of a link, 10Gbit/s say: it is not measured then, and the report says which part of it was reached.
     start
         Seconds that hosts have to answer before the others begin without them.
     allow_missing
