@@ -19,3 +19,7 @@ def test_a_wrapped_communicator_is_one_of_mpis(treecast):
 def test_sums_have_the_bits_that_the_terms_say(treecast, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")
     run(treecast, 4, "bits_cases.py", says="sums have their bits")
+
+
+def test_calls_that_are_read_otherwise_have_other_forms(treecast):
+    run(treecast, 1, "forms_cases.py", says="forms differ as calls do")

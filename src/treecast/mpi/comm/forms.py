@@ -1,5 +1,6 @@
 """The forms of arguments: all that their reading goes by, but for where a buffer lies. Calls of one form are read alike."""
 
+from array import array
 from collections.abc import Sequence
 from inspect import signature
 from typing import Any
@@ -14,6 +15,11 @@ LISTS = frozenset({list, tuple})
 WRONG = PlanError, TypeError, ValueError, AttributeError, IndexError, BufferError, KeyError
 """The errors of arguments that have no form, or are wrong."""
 _PLAIN = frozenset({int, str, type(None)})
+_KNOWN: dict[int, Any] = {
+    id(each): (name, type(each)) for name, each in vars(MPI).items() if type(each) in (MPI.Datatype, MPI.Op) and each
+}
+"""MPI's own datatypes and operations, by where they lie: nobody frees them."""
+_WHOLE = "bBhHiIlLqQ"
 _EMPTY = signature(print).empty
 _NAMED = {name: [*signature(row.make).parameters.values()][1:] for name, row in ROWS.items()}
 BUFFERS = {name: sum("buf" in each.name for each in places) for name, places in _NAMED.items()}
@@ -23,7 +29,9 @@ BUFFERS = {name: sum("buf" in each.name for each in places) for name, places in 
 def form_of_call(name: str, arguments: Sequence[Any]) -> Any:
     """Return the form of all arguments of a collective. Raises as ``form_of``."""
     buffers = BUFFERS[name]
-    if len(arguments) == buffers == 2:  # the ordinary case, in few steps
+    if len(arguments) == buffers:  # the ordinary cases, in few steps
+        if buffers < 2:
+            return (name, form_of(arguments[0])) if buffers else name
         one, other = arguments
         if type(one) is type(other) is np.ndarray:
             return name, one.nbytes, one.dtype, one.flags.num, other.nbytes, other.dtype, other.flags.num
@@ -33,10 +41,14 @@ def form_of_call(name: str, arguments: Sequence[Any]) -> Any:
 
 def form_of(argument: Any) -> Any:
     """Return the form of a buffer; it may stand beside counts and a datatype. Raises TypeError for what has none."""
-    if type(argument) is np.ndarray:
+    kind = argument.__class__
+    if kind is np.ndarray:
         return argument.nbytes, argument.dtype, argument.flags.num
-    if type(argument) in LISTS:
-        return (form_of(argument[0]), *map(word_of, argument[1:]))
+    if kind in LISTS:
+        if len(argument) != 3:
+            return kind, form_of(argument[0]), *map(word_of, argument[1:])
+        buffer, counts, datatype = argument  # the ordinary case, in few steps
+        return form_of(buffer), counts if type(counts) in _PLAIN else word_of(counts), word_of(datatype)
     if argument is None or argument is MPI.IN_PLACE:
         return argument is None
     view = memoryview(argument)
@@ -45,12 +57,17 @@ def form_of(argument: Any) -> Any:
 
 def word_of(argument: Any) -> Any:
     """Return the form of an argument that is no buffer: numbers, a datatype or an operation. Raises as ``form_of``."""
-    if type(argument) in _PLAIN:
+    kind = argument.__class__
+    if kind in _PLAIN:
         return argument
-    if type(argument) in LISTS:
-        return tuple(map(word_of, argument))
-    # counts may be an array of numpy's or Python's, or a number of numpy's
-    return word_of(argument.tolist()) if hasattr(argument, "tolist") else (type(argument), argument.handle)
+    if (known := _KNOWN.get(id(argument))) is not None:
+        return known
+    if kind is array and argument.typecode in _WHOLE:  # in few steps
+        return list, *argument
+    if kind in LISTS:  # counts alone, or counts and places
+        return kind, *[each if type(each) in _PLAIN else word_of(each) for each in argument]
+    # counts may be an array of numpy's, or a number of numpy's
+    return word_of(argument.tolist()) if hasattr(argument, "tolist") else (kind, argument.handle)
 
 
 def in_order(name: str, arguments: Sequence[Any], named: dict[str, Any]) -> Sequence[Any]:
