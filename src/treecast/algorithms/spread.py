@@ -131,7 +131,7 @@ def collect(group: Group, blocks: Places, shape: Shape) -> Missing:
     if is_shared(group, sum(map(len, blocks.values()))):
         return (yield from _collect_by_tree(group, blocks, shape._replace(redo=True)))
     group.hold(me, blocks[me])
-    if together := group.goes_together(sum(map(len, blocks.values()))):
+    if together := group.goes_together(len(blocks) * max(map(len, blocks.values()))):
         yield from allgather_together(group, together, blocks)
     else:
         yield from exchange(group, dict.fromkeys(others, blocks[me]), {rank: blocks[rank] for rank in others})

@@ -1,20 +1,26 @@
-"""The calls of all ranks at once that MPI has."""
+"""The calls of all ranks at once that MPI has, as far as they tell of a death.
+
+Not so Open MPI 5.0's Allgatherv: the first one on a communicator after a death returns as any, and brings nothing.
+"""
 
 from collections.abc import Callable, Sequence
 from threading import Lock
 from time import perf_counter
 from typing import Any
 
+from treecast.groups.memory import scratch
 from treecast.transport.base import Piece, Ticket
 from treecast.transport.together import Together
 
 
 def allgather(comm: Any, mine: Piece, whole: Piece, lengths: Sequence[int]) -> None:
-    """Gather at all ranks, in blocks of one length where they have one: MPI has quicker ways for those."""
-    if lengths.count(lengths[0]) == len(lengths):
+    """Gather at all ranks, in rows of one length, to which shorter blocks are filled up."""
+    if lengths.count(length := max(lengths)) == len(lengths):
         comm.Allgather(mine, whole)
-    else:
-        comm.Allgatherv(mine, [whole, lengths])
+        return
+    rows = scratch(length * len(lengths))
+    comm.Allgather(bytes(mine).ljust(length, b"\0"), rows)
+    whole[:] = b"".join([rows[k * length : k * length + count] for k, count in enumerate(lengths)])
 
 
 def alltoall(comm: Any, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> None:

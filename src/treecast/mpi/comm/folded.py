@@ -14,7 +14,7 @@ from treecast.calls.table import Algorithm, Failed
 from treecast.groups.group import Group
 from treecast.groups.memory import scratch
 from treecast.groups.shape import Shape
-from treecast.mpi.together import allgather, alltoall
+from treecast.mpi.together import alltoall
 from treecast.transport.base import SMALL, Piece, Steps
 
 _BYTE = MPI.BYTE
@@ -73,6 +73,7 @@ def fold_by_mpi(comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any]
     elif is_scattered:
         copy_here(out, parts[-1])
     elif task.shape.target is None:
-        allgather(comm, parts[-1], out, lengths)
+        alike = lengths.count(length) == comm.size  # MPI has quicker ways for those
+        comm.Allgather(parts[-1], out) if alike else comm.Allgatherv(parts[-1], [out, lengths])
     else:
         comm.Gatherv([parts[-1], length, _BYTE], None if out is None else [out, lengths, _BYTE], task.shape.target)
