@@ -21,7 +21,8 @@ _ADD, _MULTIPLY = frozenset({"SUM", "AVG"}), frozenset({"PROD", "PRODUCT"})
 _CHOOSE = frozenset(
     ["MIN", "MAX", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MAXLOC", "MINLOC", "REPLACE", "NO_OP"]
 )
-_COUNT = 8  # bytes by which ranks tell one another how much they receive
+COUNT = 8
+"""Bytes by which ranks tell one another how much they receive."""
 
 
 def _read_sum(ours: Caller, sendbuf: Any, recvbuf: Any, op: Any, *root: int) -> Given:
@@ -139,9 +140,11 @@ def reduce_scatter(ours: Caller, sendbuf: Any, recvbuf: Any, recvcounts: Any = N
     def carry(call: Call, parts: tuple[Any, ...]) -> Failed:
         sent, received, counts, how = parts
         if counts is None:
-            told = [ours.mpi.buffer.allocate(_COUNT, clear=True) for _ in range(ours.size)]
-            call(spread.allgather, received.number.to_bytes(_COUNT, "little"), told)
+            told = [ours.mpi.buffer.allocate(COUNT, clear=True) for _ in range(ours.size)]
+            failed = call(spread.allgather, received.number.to_bytes(COUNT, "little"), told)
             counts = [int.from_bytes(bytes(count), "little") for count in told]
+            if len(failed) == 1:  # its block is all that the others leave
+                counts[failed[0]] = max(0, sent.number - sum(counts))
             try:
                 sent, received = _cut(ours, sent, received, counts, in_place)
             except ValueError as error:
