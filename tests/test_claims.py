@@ -71,6 +71,7 @@ ROTATED = Test("tests/long/plans/ways/trees/test_rotated.py::test_trees_of_every
 QUICKEST = Test(f"{SLOW_ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be")
 SHOWN = Test("tests/slow/test_shown.py::test_commands_print_what_is_shown_below_them")
 IN_FRONT = Test("tests/test_claims.py::test_figures_in_front_are_those_of_the_tables")
+CABLES = Test("tests/plans/ways/trees/test_pairs.py::test_the_steps_that_the_docs_tell")
 SIMGRID = "tests/formats/test_simgrid.py"
 MSCCL = "tests/formats/test_msccl.py"
 CLAIMS: dict[str, dict[str, object]] = {
@@ -243,6 +244,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "on 1,000 random graphs, digraphs and graphs with several": Test(
             "tests/long/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
+        "two copies of 64 messages on a cycle of four nodes take 66 steps": CABLES,
+        "each link 18": CABLES,
+        "join, take 33 steps then": CABLES,
         "on up to 1,024 nodes": Test(
             "tests/plans/whole/any_machine/test_unequal.py::test_copies_are_for_all_ports_where_no_machine_is_named"
         ),

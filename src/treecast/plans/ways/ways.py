@@ -115,8 +115,19 @@ class Ways:
         return Ways(network, arc, run, payloads, number, np.zeros_like(run), before, before + 1)
 
     @staticmethod
-    def of_trees(network: Network, parts: Sequence[tuple[TreeSet, Sequence[list[tuple[int, int]]]]]) -> "Ways":
-        """Return the ways of ranges of chunks down the trees of some sets: for each set, the ranges that each tree carries."""
+    def of_trees(
+        network: Network, parts: Sequence[tuple[TreeSet, Sequence[list[tuple[int, int]]]]], *, apart: bool = False
+    ) -> "Ways":
+        """Return the ways of ranges of chunks down the trees of some sets: for each set, the ranges that each tree carries.
+
+        ``apart``: each range is a payload of its own.
+        """
+        if apart:
+            parts = [
+                (trees, [ranges[turn : turn + 1] for ranges in carried])
+                for trees, carried in parts
+                for turn in range(max(map(len, carried), default=0))
+            ]
         columns, table, count = [np.zeros((4, 0), np.int64)], list[list[tuple[int, int]]](), 0
         for trees, carried in parts:
             for tree, ranges in enumerate(carried):

@@ -6,6 +6,7 @@ each node share no other node; against dead links no link, against dead arcs no 
 """
 
 from contextlib import suppress
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,24 +17,28 @@ from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder
 from treecast.plans.times.pipelines import rows_of_streams, sends_of_streams, streams, uneven_streams
+from treecast.plans.times.timetable import in_turns
 from treecast.plans.ways.trees import axes, rotated
 from treecast.plans.ways.trees.disjoint import known_trees
 from treecast.plans.ways.trees.independent import independent_trees
 from treecast.plans.ways.trees.packed import packed_trees
+from treecast.plans.ways.trees.pairs import cables_of, has_thin_links, priced_pairs
 from treecast.plans.ways.trees.split_off import takes_long, trees_past_relays
 from treecast.plans.ways.ways import Ways
-from treecast.plans.whole.all_port.tree_facts import facts_of_trees
+from treecast.plans.whole.all_port.tree_facts import about_copies, facts_of_trees
 from treecast.plans.whole.all_port.trees_of_every_root import SEED, list_of_trees, seed_of
 from treecast.schedule import Claims, Rows, Schedule
 from treecast.schedule.trees import TreeSet
 
 _MOST_ARCS = 2**17  # of larger networks no trees are packed
 _MOST_BESIDE_A_RULE = 2**16  # arcs times diameter, where trees for copies are searched for though a rule gives such
+_PAIRS = (2, 3, 4, 6)  # of trees that are tried
 _NEEDLESS = "is for networks on which no rule gives trees as good: builder"
 
 
@@ -42,6 +47,7 @@ class _Choice(NamedTuple):
     steps: int
     carried: list[list[tuple[int, int]]]
     rows: Rows | None = None  # where trees share arcs, so that streams go one after the other
+    pairs: int = 0  # of trees, where it is pairs whose ways to a node share nothing
 
 
 def _lacks_need(network: Network) -> str:
@@ -77,7 +83,10 @@ def _claims(job: Job[Network]) -> Claims:
 
 
 def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
-    found, seed = facts_of_trees(job, schedule, depth), seed_of(job)
+    found, seed, pairs = facts_of_trees(job, schedule, depth), seed_of(job), _choice_of(job).pairs
+    if pairs:
+        told = Description({"pairs": pairs}, {"trees": f"{pairs} pairs", "depth": f"{depth:,}"})
+        found = told.joined(about_copies(job.copies, job.against))
     return found.adding({"seed": seed}, {"seed": seed}) if schedule.trees > 1 else found
 
 
@@ -146,7 +155,8 @@ def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches:
 
 def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
     """Return the same of trees whose ways to each rank share no node, link or arc. Raises PlanError."""
-    total, best = messages * copies, None
+    best = None
+    total = -(-messages * copies // int(cables_of(network, arcs_of(network)).max()))
     for number in range(fewest_apart(network, root, against).ways, copies - 1, -1):
         if number > copies and not _is_mesh(network) and -(-total // (number - 1)) == -(-total // number):
             continue
@@ -160,7 +170,26 @@ def _apart(network: Network, root: int, messages: int, copies: int, *, against: 
         raise PlanError(
             f"no {copies} trees to all ranks with {apart(against)} paths were found on {network.spec}: try another --tree-seed"
         )
+    for pairs in _PAIRS if copies == 2 and has_thin_links(network, against) else ():
+        found = _in_pairs(network, root, messages, pairs, best.steps, against=against, seed=seed)
+        best = best if found is None else found
     return best
+
+
+def _in_pairs(
+    network: Network, root: int, messages: int, pairs: int, steps: int, *, against: Against, seed: int
+) -> _Choice | None:
+    """Return how two copies go down so many pairs of trees in fewer steps than so many; None where they do not."""
+    found = priced_pairs(network, (root,) * pairs, against, seed) if pairs <= messages else None
+    if found is None:
+        return None
+    parent, port = (np.concatenate([getattr(pair, name) for pair in found]) for name in ("parent", "port"))
+    trees = TreeSet(network, root, parent, port)
+    cuts = [pair * messages // pairs for pair in range(pairs + 1)]
+    carried = [[ends] for ends in pairwise(cuts) for _ in range(2)]
+    ways = Ways.of_trees(network, [(trees, carried)])
+    made = in_turns(ways, ways.tree)
+    return _Choice(trees, made.steps, carried, made.built().rows, pairs) if made.steps < steps else None
 
 
 def _trees(
@@ -178,7 +207,8 @@ def _is_mesh(network: Network) -> bool:
 
 def _down(trees: TreeSet, messages: int, copies: int) -> _Choice:
     """Return how the messages go down trees; where trees share an arc, it serves them in turn."""
-    return _in_turn(trees, messages, copies) if _share_arcs(trees) else _over(trees, messages, copies)
+    over_cables = copies > 1 and trees.network.parallel_arcs
+    return _in_turn(trees, messages, copies) if over_cables or _share_arcs(trees) else _over(trees, messages, copies)
 
 
 def _over(trees: TreeSet, messages: int, copies: int) -> _Choice:
@@ -192,7 +222,9 @@ def _share_arcs(trees: TreeSet) -> bool:
 
 
 def _in_turn(trees: TreeSet, messages: int, copies: int) -> _Choice:
-    """Return the same of trees that share arcs."""
+    """Return the same of trees that share arcs, or whose links have several cables, which any tree of theirs may take."""
     carried = streams(messages, len(trees), copies)
-    made = list_of_trees(Ways.of_trees(trees.network, [(trees, carried)])).built()
+    several = trees.network.parallel_arcs
+    ways = Ways.of_trees(trees.network, [(trees, carried)], apart=several)
+    made = (in_turns(ways, ways.tree) if several else list_of_trees(ways)).built()
     return _Choice(trees, made.claims.steps, carried, made.rows)

@@ -37,7 +37,7 @@ from treecast.networks.separators import best_separator
 from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.search import HOP, affordable, best_of
-from treecast.plans.times.timetable import Timed, in_orbits, list_orbits, listed, there_and_back
+from treecast.plans.times.timetable import Timed, in_orbits, in_turns, list_orbits, listed, there_and_back
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import places, starts
@@ -104,6 +104,8 @@ def _listed(job: Job[Network], tried: Iterable[tuple[Ways, int]], least: int) ->
             found.append(listed(ways, job.model, keys))
             if found[-1].steps == least:
                 return found[-1].built()
+        if job.network.parallel_arcs and job.model.name == "all-port":  # any cable of a link will do
+            found.append(in_turns(ways, ways.tree))
     return there_and_back(*found, least=least).built()
 
 

@@ -13,6 +13,7 @@ Each root deals its messages over its trees. An arc that is free begins the send
   longer.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -39,6 +40,7 @@ from treecast.plans.ways.trees import axes
 from treecast.plans.ways.trees.balanced import PASSES, balanced_trees
 from treecast.plans.ways.trees.disjoint import known_trees
 from treecast.plans.ways.trees.independent import independent_trees
+from treecast.plans.ways.trees.pairs import has_thin_links, priced_pairs
 from treecast.plans.ways.trees.split_off import takes_long, trees_split_off
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.all_port.allgather import least_crowded
@@ -133,7 +135,14 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     The bound is ⌈M x (N - 1) / least in-degree⌉ steps. It is met where the arcs into each node are used alike and the list
     schedule leaves no gaps; each schedule shows how far it is from it.
     """
-    return list_of_trees(_evenly_dealt(job, [_trees(job, root) for root in _roots(job).tolist()])).built()
+    roots, network = _roots(job).tolist(), job.network
+    found: list[Sequence[TreeSet]] = [[_trees(job, root) for root in roots]]
+    if job.copies == 2 and has_thin_links(network, job.against):
+        found += [pairs] if (pairs := priced_pairs(network, tuple(roots), job.against)) else []
+    tried = (_evenly_dealt(job, sets) for sets in found)
+    several = network.parallel_arcs and roots  # cables, which any tree over their link may take
+    times = (in_turns(ways, ways.payload) if several else list_of_trees(ways) for ways in tried)
+    return min(times, key=lambda timed: timed.steps).built()
 
 
 @builder(
@@ -190,7 +199,7 @@ def _size(job: Job[Network], trees: TreeSet) -> int:
     return int(job.collective.sizes()[trees.root])
 
 
-def _evenly_dealt(job: Job[Network], found: list[TreeSet]) -> Ways:
+def _evenly_dealt(job: Job[Network], found: Sequence[TreeSet]) -> Ways:
     """Return the ways of each root's messages down its trees, of which such carry a chunk more that all arcs are used alike.
 
     No arc is in two trees of a root. So each root takes the trees that cost least beside those of the others, a few times over.
@@ -216,7 +225,7 @@ def _evenly_dealt(job: Job[Network], found: list[TreeSet]) -> Ways:
     return _dealt(job, found, longer)
 
 
-def _dealt(job: Job[Network], found: list[TreeSet], longer: list[list[int]]) -> Ways:
+def _dealt(job: Job[Network], found: Sequence[TreeSet], longer: list[list[int]]) -> Ways:
     """Return the ways of each root's messages down its trees; those of ``longer`` carry a chunk more than others, if some do."""
     begin, parts = job.collective.begins(), list[tuple[TreeSet, list[list[tuple[int, int]]]]]()
     for trees, more in zip(found, longer, strict=True):
@@ -226,7 +235,7 @@ def _dealt(job: Job[Network], found: list[TreeSet], longer: list[list[int]]) -> 
         short, long = iter(ordered[:last]), iter(ordered[last:])
         ranges = [next(long if tree in more else short) for tree in range(len(trees))]
         parts.append((trees, [[(base + a, base + b) for a, b in each] for each in ranges]))
-    return Ways.of_trees(job.network, parts)
+    return Ways.of_trees(job.network, parts, apart=job.network.parallel_arcs)
 
 
 def list_of_trees(ways: Ways, wanted: Takes | None = None) -> Timed:
