@@ -45,7 +45,7 @@ def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
     if method not in ("fast", "expanded"):
         raise ScheduleError(f"method must be fast or expanded, not {method!r}")
     if method == "expanded":
-        holders = 2 if schedule.collective.personal else schedule.network.nodes  # of a chunk: who has it, and who wants it
+        holders = 2 if schedule.collective.personal else schedule.network.nodes  # one has a chunk, and one wants it
         cells = schedule.transmissions + holders * schedule.collective.chunks
         if cells > _MOST_SENDS:
             raise ScheduleError(f"{cells:,} sends and holdings are too many to judge one by one: use the fast method")
