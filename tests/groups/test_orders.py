@@ -51,7 +51,7 @@ def test_so_they_do_where_a_handler_fails_and_ends_its_rank(orders):
 
 
 MUTANTS = {
-    "asked before it decided, nobody answers": (Agreement, "_who_asked", lambda self, instance: set()),
+    "asked before it decided, nobody answers": (Agreement, "_who_asked", lambda *_: set()),
     "learns nothing from the views of others": (
         Agreement,
         "_is_moved",

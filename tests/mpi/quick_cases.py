@@ -20,8 +20,15 @@ import treecast.mpi
 from tests.mpi.ways.program import Dying
 from treecast.errors import DeliveryError
 
-RANKS, CALLS = 4, 48
-PLACES = {"Barrier": None, "Bcast": 0, "Allgather": 1, "Allreduce": 1, "Alltoallv": 1}  # of what is received
+RANKS, CALLS = 4, 72
+PLACES = {
+    "Barrier": None,
+    "Bcast": 0,
+    "Allgather": 1,
+    "Allgatherv": 1,
+    "Allreduce": 1,
+    "Alltoallv": 1,
+}  # of what is received
 LONG = 6_000  # numbers whose sum is folded in blocks
 cases, folder = json.loads(sys.argv[1]), Path(sys.argv[2])
 victim, step, after = cases[MPI.COMM_WORLD.rank // RANKS]
@@ -45,7 +52,8 @@ class Losing:
             self._left -= 1
             if self._left == -1:
                 if PLACES[name] is not None and not (name == "Bcast" and arguments[1] == me):
-                    place = memoryview(arguments[PLACES[name]][0]).cast("B")
+                    where = arguments[PLACES[name]]
+                    place = memoryview(where[0] if isinstance(where, list) else where).cast("B")
                     place[:] = bytes(len(place))
                 raise MPI.Exception(MPI.ERR_OTHER)
 
@@ -74,7 +82,12 @@ def call(k):
 
     Both are None where the call brings nothing to this rank; results that differ from rank to rank are in a list.
     """
-    name, root = k % 12, k % RANKS
+    name, root = k % 18, k % RANKS
+    if name == 17:
+        comm.Reduce_scatter(given(k, me, RANKS, float), one := np.empty(1))
+        return [one], lambda ranks: [folded(k, ranks, RANKS, float)[me : me + 1]]
+    if name >= 12:
+        return call_of_any_lengths(name, k, root)
     if name >= 6:
         return call_for_some(name, k, root)
     if name == 0:
@@ -117,6 +130,47 @@ def call_for_some(name, k, root):
         return [place], lambda ranks: [folded(k, [rank for rank in ranks if rank <= me], RANKS, float)]
     comm.Reduce_scatter(mine, one := np.empty(1), [1] * RANKS)
     return [one], lambda ranks: [folded(k, ranks, RANKS, float)[me : me + 1]]
+
+
+def count_of(k, one, other):
+    """Return how many numbers go between two ranks: in some calls none, in others more than a first row has room for."""
+    return (k + one + other) % 3 * (150 if k // 18 % 2 else 1)
+
+
+def call_of_any_lengths(name, k, root):
+    counts = [count_of(k, me, rank) for rank in range(RANKS)]
+    blocks = [[given(k, one, count_of(k, one, rank), float) for rank in range(RANKS)] for one in range(RANKS)]
+    mine, mine_for_root = np.concatenate(blocks[me]), blocks[me][root]
+    ends = np.cumsum([count + 1 for count in counts])  # from the last rank's to the first's, with gaps
+    places = [ends[-1] - end for end in ends]
+    many = np.full(ends[-1], -1.0)
+
+    def spread(ranks, rows, places, into):
+        into = into.copy()
+        for r in ranks:
+            into[places[r] : places[r] + len(rows[r])] = rows[r]
+        return [into]
+
+    if name == 12:
+        comm.Alltoallv([mine, counts], [many, (counts, places)])
+        rows = [row[me] for row in blocks]
+        return [many], lambda ranks: spread(ranks, rows, places, np.full(ends[-1], -1.0))
+    if name == 13:
+        one_by_one = np.cumsum([0, *counts])
+        comm.Alltoallv(MPI.IN_PLACE, [place := mine.copy(), counts])
+        return [place], lambda ranks: spread(ranks, [row[me] for row in blocks], one_by_one, mine)
+    if name == 14:
+        lengths = [count_of(k, rank, root) for rank in range(RANKS)]
+        comm.Gatherv(mine_for_root, [many, (lengths, places)] if me == root else None, root)
+        rows = [row[root] for row in blocks]
+        return ([many] if me == root else None), lambda ranks: spread(ranks, rows, places, np.full(ends[-1], -1.0))
+    if name == 15:
+        comm.Scatterv([mine, counts] if me == root else None, one := np.empty(count_of(k, root, me)), root)
+        return [one], lambda ranks: [blocks[root][me]]
+    lengths = [count_of(k, rank, root) for rank in range(RANKS)]
+    places = np.cumsum([0, *[length + k % 2 for length in lengths]])
+    comm.Allgatherv(mine_for_root, [rows := np.full(places[-1], -1.0), (lengths, places[:-1])])
+    return [rows], lambda ranks: spread(ranks, [row[root] for row in blocks], places, np.full(places[-1], -1.0))
 
 
 seen = []

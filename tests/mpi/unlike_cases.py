@@ -7,18 +7,32 @@ ranks raise the same error, and the last call is right. Where it makes the same,
 import random
 import sys
 
+import numpy as np
 from mpi4py import MPI
 
 import treecast.mpi
-from tests.tcp.unlike import table
+from tests.tcp.unlike import SIZES, table
 from treecast.errors import UnlikeCallsError
 
 BEHIND = 18  # calls after which ranks have compared
 
 
+def vectors(n):
+    """Return calls with blocks of any lengths: which ranks do not know of each other, so that no two are of one kind."""
+    few, some, much = SIZES.values()
+    return {
+        "Alltoallv": lambda c: c.Alltoallv([np.ones(n * some), [some] * n], [np.empty(n * some), [some] * n]),
+        "Allgatherv": lambda c: c.Allgatherv(np.ones(few), [np.empty(n * few), [few] * n]),
+        "Gatherv root 0": lambda c: c.Gatherv(np.ones(few), [np.empty(n * few), [few] * n], 0),
+        "Gatherv root 1": lambda c: c.Gatherv(np.ones(few), [np.empty(n * few), [few] * n], 1),
+        "Scatterv root 0": lambda c: c.Scatterv([np.ones(n * some), [some] * n], np.empty(some), 0),
+        "Scatterv root 1": lambda c: c.Scatterv([np.ones(n * much), [much] * n], np.empty(much), 1),
+    }
+
+
 def main(seed, count, deadline=None):
     world, rng = MPI.COMM_WORLD, random.Random(seed)
-    calls = table(world.size, MPI.MAX)
+    calls = table(world.size, MPI.MAX) | vectors(world.size)
     for number in range(count):
         comm = treecast.mpi.wrap(world.Dup(), survive=1, deadline=deadline)
         program, odd = rng.choices(sorted(calls), k=rng.randint(1, 4)), rng.randrange(world.size)

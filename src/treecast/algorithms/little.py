@@ -1,6 +1,7 @@
 """Little data goes to all ranks at once: the table of what a rank gives in a call, and of what it takes from the pieces of all.
 
 Two carry the table out: steps over a group (``spread.bring``), and calls of MPI that go past the group (``mpi.comm.quick``).
+Blocks whose lengths other ranks do not know are packed first (``algorithms.packed``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,9 @@ class Little(NamedTuple):
     ``mine``: what it gives, one behind the other; None where it gives nothing. ``length``: bytes of the piece of each rank, or
     of the one that the ``root`` gives alone. ``part``: of each piece that it wants. ``places``: by rank, for these parts; or for
     their sum, which ``add`` leaves in the last of some. ``added``: the ranks whose parts are added, of those whose have come.
-    ``adds``: how, where a transport may add in any order.
+    ``adds``: how, where a transport may add in any order. ``lengths``: of the pieces of all ranks, where they differ, but all
+    know them; ``length`` is the greatest. ``at``: which block of each rank it wants, where it knows the lengths of its
+    own ones alone.
     """
 
     mine: Pieces | None
@@ -31,6 +34,12 @@ class Little(NamedTuple):
     added: Callable[[list[int]], list[int]] | None = None
     add: Callable[[list[Piece]], object] = len
     adds: Any = None
+    lengths: tuple[int, ...] = ()
+    at: int | None = None
+
+    def count(self, size: int) -> int:
+        """Return the bytes that all of so many ranks give, in pieces of one length."""
+        return self.length * (size if self.root is None else 1)
 
     def take(self, rows: Mapping[int, Piece]) -> None:
         """Take what this rank wants of the pieces of ranks."""
@@ -48,7 +57,7 @@ class Little(NamedTuple):
 LITTLE: dict[Any, Callable[..., Little | None]] = {}
 """By algorithm: its call of little data, of this rank, the number of ranks, and the arguments that follow the group.
 
-None where ranks do not know how long the pieces of others are, or those differ.
+None where ranks do not know how long the pieces of others are, and those are not packed.
 """
 
 
@@ -72,31 +81,34 @@ def of_broadcast(me: int, size: int, data: Piece, root: int) -> Little:
     return Little([data] if me == root else None, len(data), {root: data}, root=root)
 
 
-def of_allgather(me: int, size: int, mine: Piece | None, blocks: Pieces) -> Little | None:
+def of_allgather(me: int, size: int, mine: Piece | None, blocks: Pieces) -> Little:
     """Each gives its block, and takes all."""
-    own, alike = blocks[me], len({*map(len, blocks)}) == 1
-    return Little([own if mine is None else mine], len(own), blocks) if alike else None
+    lengths = tuple(map(len, blocks))
+    plan = Little([blocks[me] if mine is None else mine], max(lengths), blocks)
+    return plan if len({*lengths}) == 1 else plan._replace(lengths=lengths)
 
 
-def of_gather(me: int, size: int, *given: Any) -> Little | None:
+def of_gather(me: int, size: int, *given: Any) -> Little:
     """Each gives its block, and the root takes all."""
     mine, incoming, _, equal = given
     own: Piece = mine if incoming is None or mine is not None else incoming[me]
-    return Little([own], len(own), incoming or ()) if equal else None
+    return Little([own], len(own), incoming or (), at=None if equal else 0)
 
 
-def of_scatter(me: int, size: int, *given: Any) -> Little | None:
+def of_scatter(me: int, size: int, *given: Any) -> Little:
     """The root gives all, and each takes its block."""
     outgoing, mine, root, equal = given
     own: Piece = mine if outgoing is None else outgoing[me]
     places = {} if mine is None else {root: mine}
-    return Little(outgoing, len(own) * size, places, block(me, len(own)), root=root) if equal else None
+    plan = Little(outgoing, len(own) * size, places, block(me, len(own)), root=root)
+    return plan if equal else plan._replace(at=me)
 
 
-def of_alltoall(me: int, size: int, outgoing: Pieces, incoming: Pieces, equal: bool = False) -> Little | None:
+def of_alltoall(me: int, size: int, outgoing: Pieces, incoming: Pieces, equal: bool = False) -> Little:
     """Each gives its row, and takes its column."""
     length = len(outgoing[0])
-    return Little(outgoing, length * size, incoming, block(me, length)) if equal else None
+    plan = Little(outgoing, length * size, incoming, block(me, length))
+    return plan if equal else plan._replace(at=me)
 
 
 def block(rank: int, length: int) -> slice:

@@ -50,8 +50,8 @@ def bring(group: Group, plan: Little | None, shape: Shape) -> Steps[tuple[int, .
 
     Returns the failed ranks whose piece is missing; None where it does not go to all.
     """
-    count = 0 if plan is None else plan.length * (group.size if plan.root is None else 1)
-    if plan is None or not (is_shared(group, count) or group.goes_together(count)):
+    count = 0 if plan is None else plan.count(group.size)
+    if plan is None or plan.at is not None or not (is_shared(group, count) or group.goes_together(count)):
         return None
     return (yield from bring_at_once(group, plan, shape))
 

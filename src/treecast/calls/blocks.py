@@ -1,14 +1,20 @@
 """The collectives that move blocks, as rows of the table."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 from treecast.algorithms import personal, spread, sums
-from treecast.algorithms.little import copy_here
+from treecast.algorithms.little import LITTLE, copy_here
+from treecast.algorithms.packed import ROOM, TRIES, PackedCall
+from treecast.algorithms.spread import bring_at_once
+from treecast.calls.call import Call
 from treecast.calls.reader import Place
-from treecast.calls.table import Algorithm, BufferCall, Caller, Given, check_root, row
+from treecast.calls.table import Algorithm, BufferCall, Caller, Failed, Given, check_root, row
 from treecast.errors import PlanError
+from treecast.groups.shape import Shape
 from treecast.groups.words import Words
+from treecast.transport.base import Piece
 
 _SOME, _MUCH = 4 << 20, 16 << 20  # bytes from which a call goes straight
 
@@ -42,6 +48,7 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
     """
     splits, joins = algorithm in (personal.alltoall, personal.scatter), algorithm is not personal.scatter
     equal = () if algorithm is spread.allgather else (blocks == "blocks",)
+    carry = partial(_carry_packed, algorithm) if equal == (False,) else None
 
     def ask(ours: Caller, sendbuf: Any, recvbuf: Any, *root: int) -> BufferCall:
         reader, has_all = ours.reader, root in ((), (ours.rank,))
@@ -69,7 +76,7 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
             words = Words("", counts, datatype, root=root[0] if root else None, splits=lengths)
             return Given((out, place, *root, *equal), sum(sizes), got.finish, words)
 
-        return BufferCall(read, target=root[0] if root and joins else None)
+        return BufferCall(read, carry, root[0] if root and joins else None)
 
     def to_all(ours: Caller, sendbuf: Any, recvbuf: Any) -> BufferCall:
         return ask(ours, sendbuf, recvbuf)
@@ -80,6 +87,32 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
     make = rooted if algorithm in (personal.scatter, personal.gather) else to_all
     make.__doc__ = f"Bring {summary}."
     row(name, algorithm, blocks=blocks, **more)(make)
+
+
+def _carry_packed(algorithm: Algorithm, call: Call, parts: tuple[Any, ...]) -> Failed:
+    """Carry an algorithm out whose blocks are packed when they are little, where the group brings little data together."""
+    group = call.group
+    packed = PackedCall.of(LITTLE[algorithm](group.rank, group.size, *parts), group.size)
+    if packed is None or group.terms.network is not None or group.goes_together(0) is None:
+        return call(algorithm, *parts)
+    length: int | None = ROOM
+    shape = Shape(algorithm.__name__, target=parts[2] if algorithm is personal.gather else None)
+    for _ in range(TRIES):
+        places: list[Piece] = [bytearray(length) for _ in range(group.size)]
+        failed = call(bring_at_once, packed.as_little(length, places), shape)
+        senders = range(group.size) if packed.plan.root is None else [packed.plan.root]
+        rows = {rank: places[rank] for rank in senders if rank not in failed}
+        last, length = length, packed.next_length(length, rows)
+        if length is None:
+            return call(algorithm, *parts)
+        if length == last:
+            try:
+                packed.take(rows)
+            except PlanError as error:
+                call.refuse(PlanError(f"rank {group.rank}: {error}"))
+            return failed
+    call.find_unlike()
+    return ()
 
 
 def _copies(ours: Caller, pieces: Sequence[Any]) -> list[Any]:

@@ -99,6 +99,25 @@ def cut(span: Span, blocks: int = 0, vector: bool = False) -> list[Any] | None:
     return [memory[first:end] for first, end in ends]
 
 
+def cut_typed(mpi: Any, argument: Any, *, writable: bool) -> list[Any] | None:
+    """Return the bytes of each block of an argument with a datatype for each; None of any but the ordinary case.
+
+    It has counts, and places in bytes, and its datatypes are MPI's own ones without gaps.
+    """
+    try:
+        buffer, *given, types = argument
+        counts, places = given[0] if len(given) == 1 else given
+        span = recognise(mpi, [buffer, mpi.BYTE], writable=writable)
+        plain = all(each.is_predefined and 0 < each.size == each.extent for each in types)
+        lengths = [index(count) * each.size for count, each in zip(counts, types, strict=True)]
+        ends = [(index(place), index(place) + length) for place, length in zip(places, lengths, strict=True)]
+    except (TypeError, ValueError, AttributeError):
+        return None
+    if span is None or not plain or min(lengths) < 0 or any(a < 0 or b > len(span.memory) for a, b in ends):
+        return None
+    return [span.memory[first:last] for first, last in ends]
+
+
 def counts_of(counts: Any, blocks: int, entries: int) -> list[int]:
     """Return how many entries each block of a vector argument has; ``entries`` are dealt out when no counts are given."""
     if counts is None:

@@ -7,7 +7,7 @@ from operator import index
 from struct import Struct
 from typing import Any, NamedTuple
 
-from treecast.calls.items import Span, cut, recognise, take_apart
+from treecast.calls.items import Span, cut, cut_typed, recognise, take_apart
 
 NUMPYS = {"Zf": "F", "Zd": "D", "Zg": "G"}
 _BYTE = "|u1"  # a datatype that stands for bytes of anything
@@ -70,8 +70,12 @@ class Reader:
 
     def _read(self, argument: Any, form: str, *, writable: bool) -> Place:
         vector = form == "vector"
-        span = None if form == "typed" else recognise(self._mpi, argument, writable=writable, vector=vector)
-        found = cut(span, self._size if form else 0, vector) if span else None
+        if form == "typed":
+            found = cut_typed(self._mpi, argument, writable=writable)
+            found = found if found and len(found) == self._size else None
+        else:
+            span = recognise(self._mpi, argument, writable=writable, vector=vector)
+            found = cut(span, self._size if form else 0, vector) if span else None
         return Place(found) if found else self._read_other(argument, form, writable=writable)
 
     def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:

@@ -215,8 +215,8 @@ class Agreement:
         """Decide that the last calls are done, and nothing is missing: this rank has everything, and keeps it for who asks."""
         for call in calls:
             self.log[call, 0] = self._all_have
-        for rank in self._who_asked(0) if self.states else ():
-            self._tell(rank, self.number, 0)
+            for rank in self._who_asked(call, 0) if self.states else ():
+                self._tell(rank, call, 0)
 
     def settle(self, instance: int, need: Callable[[], Need], redo: bool, fetch: Fetch) -> Steps[Decision]:
         """Come to one decision with all that live: 2 (N - 1) frames while nothing fails.
@@ -355,7 +355,7 @@ class Agreement:
     def _keep(self, made: Decision) -> None:
         """Keep a decision for those who ask, or have asked already, and go on without those who are out."""
         self.log[self.number, self._instance] = made
-        for rank in self._who_asked(self._instance):
+        for rank in self._who_asked(self.number, self._instance):
             self._tell(rank, self.number, self._instance)
         out = ranks_of(made.out)
         if out:
@@ -369,9 +369,9 @@ class Agreement:
                     self._say(rank, Key(FrameKind.FENCE), b"")
                 self._shut(rank)
 
-    def _who_asked(self, instance: int) -> set[int]:
-        """Return who has said its state in this instance, and waits for an answer."""
-        return {key[0] for key in self.states if key[1:3] == (self.number, instance)} - self.lost
+    def _who_asked(self, call: int, instance: int) -> set[int]:
+        """Return who has said its state in an instance of a call, and waits for an answer."""
+        return {key[0] for key in self.states if key[1:3] == (call, instance)} - self.lost
 
     def _tell(self, rank: int, call: int, instance: int) -> None:
         made = pack_decision(self.log[call, instance], self.size)

@@ -241,8 +241,9 @@ class Group:
         return {taker for taker, ticket in self._tickets if not ticket.over and ticket.lent is None}
 
     def end_at_once(self, past: Past, kept: tuple[Any, ...], all_took_part: bool) -> None:
-        """End a call that has gone past this group, and left nothing lacking here; ``kept``: of ``Blocks``, for who lacks it.
+        """End a call that has gone past this group, and left nothing lacking here.
 
+        ``kept``: of ``Blocks``, for who lacks it; of each part of the call.
         ``all_took_part``: nobody could end the call before all had begun it, so nobody asks for an earlier one. It is noted when
         it matters to somebody: most such calls follow one another.
         """
@@ -252,7 +253,7 @@ class Group:
             self._past_kept.clear()
         self._past_kept[number] = kept
         self.passed.append(past)
-        agreement.number = number
+        agreement.number = number + len(kept) - 1
         if agreement.states or self.unlike.is_pressing:
             self.catch_up()
 
@@ -264,10 +265,11 @@ class Group:
         if not self.passed:
             return
         unlike.note_past(self.passed, self.made)
-        self._done = number = PARTS * unlike.last
-        agreement.number = max(agreement.number, number)
+        kept = {first + part: of for first, parts in self._past_kept.items() for part, of in enumerate(parts)}
+        self._past_kept.clear()
+        self._done = max(PARTS * unlike.last, *kept, 0)
+        agreement.number = max(agreement.number, self._done)
         self.forget()
-        kept, self._past_kept = self._past_kept, {}
         for number, blocks in kept.items():
             self._kept[number] = Blocks(*blocks)
             self.transport.marks.set(self.ident, number // PARTS, unlike.digests[number // PARTS % len(unlike.digests)])

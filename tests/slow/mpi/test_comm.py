@@ -142,11 +142,11 @@ def test_sums_have_the_bits_of_one_set_of_ranks_when_two_are_killed(treecast, mo
     run(treecast, 8, "bits_kill_cases.py", sums, delay, *filter(None, [network]), says="the bits of one set of ranks")
 
 
-DEATHS = [[step % 4, step, after] for step in range(52) for after in (False, True)]
+DEATHS = [[step % 4, step, after] for step in range(88) for after in (False, True)]
 
 
 @pytest.mark.parametrize(
-    "deaths", [DEATHS[13:104:18], *(pytest.param(DEATHS[k : k + 3], marks=LONG) for k in range(0, len(DEATHS), 3))]
+    "deaths", [DEATHS[13:176:27], *(pytest.param(DEATHS[k : k + 3], marks=LONG) for k in range(0, len(DEATHS), 3))]
 )
 def test_so_have_they_in_quick_calls_at_each_of_which_one_dies(treecast, deaths, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
@@ -176,6 +176,10 @@ def test_so_have_they_over_a_network_that_is_named(treecast, seed, network):
 @pytest.mark.parametrize(("name", "plans"), [("Bcast", 1), ("Allgather", 1), ("Allreduce", 2)])
 def test_copies_spare_a_second_plan(treecast, name, plans):
     run(treecast, 4, "copies_cases.py", name, says=f"3 (True, {plans})")
+
+
+def test_blocks_whose_lengths_others_do_not_know_are_those_of_mpi(treecast):
+    run(treecast, 3, "packed_cases.py", says="165 calls agree")
 
 
 def test_blocks_of_unequal_length_go_by_plans(treecast):

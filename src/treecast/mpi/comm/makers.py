@@ -1,43 +1,70 @@
-"""The functions that make calls of little data by one call of MPI each, by the table of ``algorithms.little``."""
+"""The functions that make calls of little data by one call of MPI each, by the table of ``algorithms.little``.
+
+Each returns copies of what has come, as ``Blocks`` takes them, one of each part of the call; None where all find that blocks are
+too long to be packed.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from mpi4py import MPI
 
 from treecast.algorithms.little import Little, block
+from treecast.algorithms.packed import ROOM, TRIES, PackedCall
 from treecast.calls.table import Algorithm
+from treecast.errors import PlanError
 from treecast.mpi.comm.folded import fold_by_mpi
 from treecast.mpi.comm.forms import LISTS
 from treecast.transport.base import Piece
 
 _BYTE = MPI.BYTE
 _LITTLE = 4096  # bytes whose copy has new memory
+_HEADS = 64  # lengths of blocks that are remembered, of one form of calls
+Copies = tuple[tuple[Any, ...], ...] | None
 Make = Callable[[Sequence[Any]], Any]
-Spot = tuple[int, int, int]
-"""Which argument has some bytes, and where they begin and end there."""
+_Moves = list[tuple[slice, slice]]
+
+
+class Spot(NamedTuple):
+    """Where pieces lie: in which argument, between which bytes of it, and each of them from the first of these on."""
+
+    argument: int
+    first: int
+    last: int
+    pieces: list[slice]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether they lie one behind the other."""
+        some = [each for each in self.pieces if each.stop]
+        return all(one.stop == other.start for one, other in pairwise([slice(0, 0), *some]))
 
 
 def maker(lane: Any, plan: Little, arguments: Sequence[Any]) -> Make | None:
     """Return the function that makes calls of the form of some arguments; None where bytes lie elsewhere, as of a copy."""
-    places = plan.places if isinstance(plan.places, Mapping) else dict(enumerate(plan.places))
-    order = range(len(arguments))
-    give, take = _find(plan.mine, arguments, order), _find([*places.values()], arguments, order[::-1])
-    if (give is None and plan.mine and arguments) or (take is None and places):
+    ends = _find_ends(plan, arguments)
+    if ends is None or (ends[0] and not ends[0].is_whole):
         return None
+    give, take = ends
     if plan.adds is not None and give is not None and take is not None:
         return _adding(lane, plan.adds, give, take)
     if plan.root is not None:
         return _spreading(lane, plan, give, take)
-    return _gathering(lane, plan, give, take, places)
+    return _filling_up(lane, plan, give, take) if plan.lengths else _gathering(lane, plan, give, take)
+
+
+def packer(lane: Any, packed: PackedCall, arguments: Sequence[Any]) -> Make | None:
+    """Return the same of a call whose blocks are packed."""
+    ends = _find_ends(packed.plan, arguments)
+    return None if ends is None else _Packing(lane, packed, *ends)
 
 
 def folder(comm: Any, algorithm: Algorithm, ends: Any, arguments: Sequence[Any], rest: Sequence[Any]) -> Make | None:
     """Return the function that makes a sum that is folded here, of any length; ``ends``: the pieces of one."""
     order = range(len(arguments))
     give, take = (
-        _find([end] if end is not None else None, arguments, order[::step])
+        _find([end] if end is not None else [], arguments, order[::step])
         for end, step in zip(ends, (1, -1), strict=True)
     )
     if [give is None, take is None] != [end is None for end in ends]:
@@ -50,33 +77,52 @@ def folder(comm: Any, algorithm: Algorithm, ends: Any, arguments: Sequence[Any],
     return make
 
 
-def _find(pieces: Iterable[Piece] | None, arguments: Sequence[Any], order: Iterable[int]) -> Spot | None:
-    """Return where pieces lie one behind the other in the first of some arguments that has them all."""
-    ends = list(accumulate(map(len, pieces := [piece for piece in pieces or () if piece is not None]), initial=0))
+def _find_ends(plan: Little, arguments: Sequence[Any]) -> tuple[Spot | None, Spot | None] | None:
+    """Return where the pieces of a call lie that this rank gives, and those that it takes; None where that is elsewhere."""
+    order, places = range(len(arguments)), _places(plan)
+    take, give = _find(places.values(), arguments, order[::-1]), _find(plan.mine or (), arguments, order)
+    if give is None and plan.mine and arguments:  # in place each block goes where another comes
+        give = take if arguments[0] in (None, MPI.IN_PLACE) else None
+        if give is None:
+            return None
+    return None if take is None and places else (give, take)
+
+
+def _places(plan: Little) -> Mapping[int, Piece]:
+    return plan.places if isinstance(plan.places, Mapping) else dict(enumerate(plan.places))
+
+
+def _find(pieces: Iterable[Piece | None], arguments: Sequence[Any], order: Iterable[int]) -> Spot | None:
+    """Return where pieces lie in the first of some arguments that has them all."""
+    pieces = [piece for piece in pieces if piece is not None]
     for k in order if pieces else ():
         if arguments[k] is not None and arguments[k] is not MPI.IN_PLACE:
-            memory = MPI.memory.frombuffer(_bytes_at(arguments, (k, 0, 0)), readonly=True)
-            first = pieces[0].address - memory.address
-            is_whole = all(
-                piece.address - memory.address == first + end for piece, end in zip(pieces, ends, strict=False)
-            )
-            if is_whole and first >= 0 and first + ends[-1] <= memory.nbytes:
-                return k, first, first + ends[-1]
+            memory = MPI.memory.frombuffer(_view(arguments[k]), readonly=True)
+            begins = [piece.address - memory.address for piece in pieces if len(piece)]
+            ends = [begin + len(piece) for begin, piece in zip(begins, filter(len, pieces), strict=True)]
+            first, last = min(begins, default=0), max(ends, default=0)
+            if first >= 0 and last <= memory.nbytes:
+                spots = map(slice, [begin - first for begin in begins], [end - first for end in ends])
+                return Spot(k, first, last, [next(spots) if len(piece) else slice(0, 0) for piece in pieces])
     return None
 
 
+def _view(argument: Any) -> memoryview:
+    return memoryview(argument[0] if type(argument) in LISTS else argument).cast("B")
+
+
 def _bytes_at(arguments: Sequence[Any], spot: Spot) -> memoryview:
-    k, first, last = spot
-    argument = arguments[k]
-    view = memoryview(argument[0] if type(argument) in LISTS else argument).cast("B")
-    return view if len(view) == last - first or not last else view[first:last]
+    """Return the bytes from the first piece to the end of the last."""
+    k, first, last, _ = spot
+    view = _view(arguments[k])
+    return view if len(view) == last - first else view[first:last]
 
 
 def _adding(lane: Any, how: Any, give: Spot, take: Spot) -> Make:
     """Return the function of a sum that MPI adds."""
-    in_place = give[0] == take[0]
+    in_place = give.argument == take.argument
 
-    def make(arguments: Sequence[Any]) -> bytes:
+    def make(arguments: Sequence[Any]) -> Copies:
         received = _bytes_at(arguments, take)
         sent = memoryview(bytes(received)) if in_place else _bytes_at(arguments, give)
         try:
@@ -85,7 +131,7 @@ def _adding(lane: Any, how: Any, give: Spot, take: Spot) -> Make:
             if in_place:
                 received[:] = sent
             raise
-        return received.tobytes()
+        return ((received.tobytes(), len(received), 0),)
 
     return make
 
@@ -95,38 +141,134 @@ def _spreading(lane: Any, plan: Little, give: Spot | None, take: Spot | None) ->
     length, root, part, is_whole = plan.length, plan.root, plan.part, plan.part.stop is None
     scratch = memoryview(bytearray(length))
 
-    def make(arguments: Sequence[Any]) -> Piece:
+    def make(arguments: Sequence[Any]) -> Copies:
         into = None if take is None else _bytes_at(arguments, take)
         whole = into if into and is_whole else scratch if give is None else _bytes_at(arguments, give)
         lane.comm.Bcast([whole, length, _BYTE], root)
         if into is not whole and into is not None:
             into[:] = whole[part]
-        return whole.tobytes() if length < _LITTLE else lane.copy(whole)
+        return ((whole.tobytes() if length < _LITTLE else lane.copy(whole), length, root),)
 
     return make
 
 
-def _gathering(lane: Any, plan: Little, give: Spot | None, take: Spot | None, places: Mapping[int, Piece]) -> Make:
+def _gathering(lane: Any, plan: Little, give: Spot | None, take: Spot | None) -> Make:
     """Return the function of a call in which each rank gives a piece."""
-    length, scratch = plan.length, memoryview(bytearray(plan.length * lane.size))
-    every = [*range(lane.size)]
+    every, length, scratch = [*range(lane.size)], plan.length, memoryview(bytearray(plan.length * lane.size))
     parts = [scratch[block(rank, length)][plan.part] for rank in every]
     chosen = parts if plan.added is None else [parts[rank] for rank in plan.added(every)]
-    is_direct = take is not None and plan.added is None and plan.part.stop is None
-    spots = [slice(*ends) for ends in pairwise(accumulate(map(len, places.values()), initial=0))]
+    is_direct = take is not None and take.is_whole and plan.added is None and plan.part.stop is None
 
-    def make(arguments: Sequence[Any]) -> bytes:
+    def make(arguments: Sequence[Any]) -> Copies:
         received = None if take is None else _bytes_at(arguments, take)
         sent = b"\0" if give is None else _bytes_at(arguments, give)
         whole = received if received and is_direct else scratch
         lane.comm.Allgather([sent, length, _BYTE], [whole, length, _BYTE])
-        kept = whole.tobytes()
-        if received is None or is_direct or not chosen:
+        kept = ((whole.tobytes(), length, 0),)
+        if take is None or received is None or is_direct or not chosen:
             return kept
         if plan.added is not None:
             plan.add(chosen)
-        for spot, part in zip(spots, chosen[-len(spots) :], strict=True):
+        for spot, part in zip(take.pieces, chosen[-len(take.pieces) :], strict=True):
             received[spot] = part
         return kept
 
     return make
+
+
+def _filling_up(lane: Any, plan: Little, give: Spot | None, take: Spot | None) -> Make:
+    """Return the function of a call in which all know the lengths of pieces, which are filled up to one."""
+    row, rows = (memoryview(bytearray(count)) for count in (plan.length, plan.length * lane.size))
+    parts = [rows[k * plan.length : k * plan.length + count] for k, count in enumerate(plan.lengths)]
+    rank: int = lane.ours.rank
+    bounds, own = [*accumulate(plan.lengths, initial=0)], slice(plan.lengths[rank])
+
+    def make(arguments: Sequence[Any]) -> Copies:
+        if give is not None:
+            row[own] = _bytes_at(arguments, give)
+        lane.comm.Allgather([row, plan.length, _BYTE], [rows, plan.length, _BYTE])
+        if take is not None:
+            received = _bytes_at(arguments, take)
+            for spot, part in zip(take.pieces, parts, strict=True):
+                received[spot] = part
+        return ((b"".join(parts), bounds, 0),)
+
+    return make
+
+
+class _Packing:
+    """Makes a call whose blocks are packed: rows go, and once more where they are too short."""
+
+    def __init__(self, lane: Any, packed: PackedCall, give: Spot | None, take: Spot | None) -> None:
+        self._comm, self._together, self._packed, self._give, self._take = lane.comm, lane.together, packed, give, take
+        self._root, self._copy = packed.plan.root, lane.copy
+        self._senders = [*range(lane.size)] if self._root is None else [self._root]
+        self._known = dict[tuple[int, bytes], tuple[int | None, _Moves | None]]()
+        self._memory = dict[int, tuple[memoryview, memoryview, list[slice]]]()
+        pieces = [] if give is None else give.pieces
+        ends = [*accumulate((each.stop - each.start for each in pieces), initial=packed.words.size)]
+        self._end, self._goes = ends[-1], [*zip(pieces, map(slice, ends, ends[1:]), strict=False)]
+        if give is not None and give.is_whole:
+            self._goes = [(slice(None), slice(ends[0], ends[-1]))]
+
+    def __call__(self, arguments: Sequence[Any]) -> Copies:
+        length, kept, root = ROOM, tuple[Any, ...](), self._root
+        for _ in range(TRIES):
+            row, whole, heads = self._memory.get(length) or self._get_ready(length)
+            if self._give is not None and self._end <= length:
+                sent = _bytes_at(arguments, self._give)
+                for spot, place in self._goes:
+                    row[place] = sent[spot]
+            if root is None:
+                self._comm.Allgather([row, length, _BYTE], [whole, length, _BYTE])
+            else:
+                self._comm.Bcast([whole, length, _BYTE], root)
+            copy = whole.tobytes() if length < _LITTLE else self._copy(whole)
+            kept = *kept, (copy, length, root or 0)
+            key = length, b"".join([copy[each] for each in heads])
+            longer, moves = self._known.get(key) or self._learn(key, copy)
+            if longer is None:
+                return None
+            if longer == length:
+                if moves is None:
+                    break
+                if self._take is not None:
+                    received = _bytes_at(arguments, self._take)
+                    for place, spot in moves:
+                        received[place] = copy[spot]
+                return kept
+            length = longer
+        self._together.end()  # the others end this call, and this rank tells them in the way of all calls what came
+        return None
+
+    def _get_ready(self, length: int) -> tuple[memoryview, memoryview, list[slice]]:
+        """Return memory for rows of a length, and where their heads are."""
+        width, many = self._packed.words.size, len(self._senders)
+        row, whole = (memoryview(bytearray(count)) for count in (length, length * many))
+        row[:width] = self._packed.head
+        self._memory = {
+            length: (
+                row,
+                row if self._root is not None and self._packed.plan.mine is not None else whole,
+                [slice(k * length, k * length + width) for k in range(many)],
+            )
+        }
+        return self._memory[length]
+
+    def _learn(self, key: tuple[int, bytes], whole: Piece) -> tuple[int | None, _Moves | None]:
+        """Learn from heads how long rows have to be, and where blocks come from; None where one is not as long as its place."""
+        (length, _), moves = key, _Moves()
+        firsts = {rank: k * length for k, rank in enumerate(self._senders)}
+        rows = {rank: memoryview(whole)[first : first + length] for rank, first in firsts.items()}
+        longer = self._packed.next_length(length, rows)
+        if self._take is not None and longer == length:
+            try:
+                found = sorted((rank, spot.start, spot.stop) for rank, spot in self._packed.found(rows))
+                spots = [slice(firsts[rank] + first, firsts[rank] + last) for rank, first, last in found]
+                moves = [*zip(self._take.pieces, spots, strict=True)]
+            except PlanError:
+                moves = None
+        if len(self._known) >= _HEADS:
+            self._known.clear()
+        self._known[key] = longer, moves
+        return longer, moves

@@ -7,7 +7,8 @@ which makes the same calls of MPI: a rank that goes that way fits in with those 
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from math import inf
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
@@ -15,15 +16,17 @@ from typing import Any, NamedTuple, TypeVar
 from mpi4py import MPI
 
 from treecast.algorithms.little import LITTLE
+from treecast.algorithms.packed import PackedCall
 from treecast.calls.call import Call
 from treecast.calls.collectives import ROWS
+from treecast.calls.sums import COUNT
 from treecast.calls.table import MethodRow, job_of
 from treecast.groups.pace import AHEAD
 from treecast.groups.terms import Terms
 from treecast.groups.unlike import COMPARED
 from treecast.groups.words import Words
 from treecast.mpi.comm.forms import BUFFERS, LISTS, WRONG, form_of_call, in_order
-from treecast.mpi.comm.makers import Make, folder, maker
+from treecast.mpi.comm.makers import Copies, Make, folder, maker, packer
 from treecast.mpi.comm.state import CommState
 from treecast.mpi.together import MpiTogether
 from treecast.transport.base import SMALL
@@ -41,17 +44,16 @@ T = TypeVar("T")
 
 
 class Ready(NamedTuple):
-    """A call that is kept ready. ``make``: makes it, of its arguments, and returns a copy of what has come, for ``Blocks``.
+    """A call that is kept ready. ``make``: makes it, of its arguments, and returns copies of what has come.
 
-    Without it MPI makes it as it is. ``said``: its words, and their digest. ``meets``: whether it is compared before. ``length``:
-    of a piece. ``root``: who has given alone. ``bits``: of its sum.
+    Without it MPI makes it as it is. ``said``: its words, and their digest. ``meets``: whether it is compared before.
+    ``waits``: whether nobody ends it before all have begun it. ``bits``: of its sum.
     """
 
     said: tuple[Words, int]
     meets: bool
     make: Make | None = None
-    length: int = 0
-    root: int | None = None
+    waits: bool = False
     bits: str = ""
 
     @classmethod
@@ -123,11 +125,13 @@ class QuickCalls:
                 with self._lock:
                     group.catch_up()
                 self._compare(group.agreement.number)
-            kept = make(arguments), ready.length, ready.root or 0
+            kept = make(arguments)
+            if kept is None:
+                return False
             self._acquire()  # quicker than with
             try:
                 self._ended = perf_counter()
-                group.end_at_once((number // PARTS, ready.said, began, self._ended), kept, ready.root is None)
+                group.end_at_once((number // PARTS, ready.said, began, self._ended), kept, ready.waits)
                 unlike.now = None
             finally:
                 self._release()
@@ -212,28 +216,50 @@ class QuickCalls:
         return ready
 
     def _make_ready(self, row: MethodRow, arguments: Sequence[Any]) -> Ready | None:
-        items = [item for each in arguments for item in (each if type(each) in LISTS else (each,))]
-        if not all(getattr(item, "is_predefined", True) for item in items):
+        if not all(getattr(item, "is_predefined", True) for item in _items(arguments)):
             return None
         job = job_of(row.make, self.ours, tuple(arguments), {})
         given = job.read()
         words = job.words_of(given)
         ready, bits = Ready.of(words), given.bits
         folds = bits and self.ours.sums != "any"
-        if given.finish is not None or (folds and self._comm is None and not self._survives):
-            return None
         if not self._survives and not folds:  # MPI's own, but for what is too long
             return ready._replace(bits=bits and "any") if given.total < self._least.get(row.name, inf) else None
-        plan = LITTLE[row.algorithm](self.ours.rank, self.size, *given.parts) if row.algorithm in LITTLE else None
-        if plan is None or plan.length == 0:
+        if given.finish is not None or not (self._comm or self._survives):
             return None
-        count = plan.length * (self.size if plan.root is None and plan.adds is None else 1)
-        buffers, make = arguments[: BUFFERS[row.name]], None
-        if count <= SMALL:
+        plan = LITTLE[row.algorithm](self.ours.rank, self.size, *given.parts) if row.algorithm in LITTLE else None
+        if plan is None:  # the counts of others are not known
+            told = self._survives and given.total * self.size <= SMALL
+            return (
+                ready._replace(make=self._telling(row, given.parts[1].number), waits=True, bits=bits) if told else None
+            )
+        count = plan.length if plan.adds is not None else plan.count(self.size)
+        buffers, make, packed = arguments[: BUFFERS[row.name]], None, PackedCall.of(plan, self.size)
+        if plan.at is not None:
+            make = packed and packer(self, packed, buffers)
+        elif count <= SMALL:
             make = maker(self, plan, buffers)
         elif not self._survives:
             make = folder(self._comm, row.algorithm, given.parts[:2], buffers, given.parts[2:])
-        return make and ready._replace(make=make, length=plan.length, root=plan.root, bits=bits)
+        return make and ready._replace(make=make, waits=plan.root is None and (count > 0 or bool(packed)), bits=bits)
+
+    def _telling(self, row: MethodRow, number: int) -> Make:
+        """Return the function of a sum in blocks that makes the counts known first, of which this rank receives a number."""
+        mine, told, known = number.to_bytes(COUNT, "little"), bytearray(COUNT * self.size), dict[bytes, Ready | None]()
+
+        def make(arguments: Sequence[Any]) -> Copies:
+            self.comm.Allgather([mine, COUNT, _BYTE], [told, COUNT, _BYTE])
+            if (key := bytes(told)) not in known:
+                counts = [int.from_bytes(key[k : k + COUNT], "little") for k in range(0, len(key), COUNT)]
+                with suppress(*WRONG):
+                    known[key] = self._make_ready(row, (*arguments[:2], counts, *arguments[3:]))
+            ready = known.get(key)
+            if ready is None or ready.make is None:  # they do not fit here, which the way of all calls says
+                self.together.end()
+                return None
+            return (key, COUNT, 0), *ready.make(arguments)
+
+        return make
 
     def copy(self, view: memoryview) -> memoryview:
         """Return a copy, in memory that was in use before where there is some: new memory is slow."""
@@ -250,3 +276,12 @@ class QuickCalls:
         copy[:] = view
         self._used += 1
         return copy
+
+
+def _items(arguments: Any) -> Iterator[Any]:
+    """Return the items of arguments, also of lists in them."""
+    for each in arguments:
+        if type(each) in LISTS:
+            yield from _items(each)
+        else:
+            yield each
