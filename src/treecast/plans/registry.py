@@ -128,6 +128,12 @@ def has_symmetry_nearly(network: Network) -> str:
     return has_symmetry(network) if network.mended is None else ""
 
 
+def lacks_few_arcs(network: Network) -> str:
+    """Say that a builder is for networks that lack few arcs of one with a known symmetry, and have none themselves."""
+    other = not has_symmetry(network) or network.mended is None
+    return "is for networks that lack few arcs of one with a symmetry" if other else ""
+
+
 def every_port(network: Network) -> int:
     """Return the number of ports: over so many disjoint paths a network can send."""
     return network.ports

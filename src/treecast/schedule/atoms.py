@@ -58,8 +58,9 @@ class Atoms:
         return int(first), int(stop)
 
     def spans(self, holdings: Holdings) -> tuple[Ints, Ints]:
-        """Return for each entry the first atom that it holds, and the one behind the last."""
-        return np.searchsorted(self.bounds, holdings.first), np.searchsorted(self.bounds, holdings.stop)
+        """Return for each entry the first atom that it holds, and the one behind the last; atoms may end before it does."""
+        first, stop = (np.searchsorted(self.bounds, ends) for ends in (holdings.first, holdings.stop))
+        return np.minimum(first, len(self)), np.minimum(stop, len(self))
 
     def table(self, holdings: Holdings) -> tuple[Ints, Ints]:
         """Return (node, atom), one entry for each atom that each node holds."""

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 def check_alone(schedule: "Schedule") -> None:
     """Raise ScheduleError unless rows may stand alone beside an orbit, and begin when it has ended."""
-    if schedule.torn is None or not schedule.collective.personal or schedule.copies > 1:
+    kind = schedule.collective.traits
+    if schedule.torn is None or not (kind.personal or kind.spreads) or schedule.copies > 1:
         raise ScheduleError(
-            "rows stand alone beside an orbit of one copy of an alltoall, on a network that lacks arcs of one with a symmetry"
+            "rows stand alone beside an orbit of one copy that adds nothing, on a network that lacks arcs of one with a symmetry"
         )
     if (
         not 0 <= schedule.alone <= len(schedule.rows)

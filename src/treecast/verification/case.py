@@ -98,13 +98,16 @@ class Case:
 
     def is_wanted(self, chunk: Ints) -> NDArray[np.bool_]:
         """Return which chunks some rank wants, of those that are judged: bool, as long as ``chunk``."""
-        used = self.part.is_used(chunk)
+        return self.part.is_used(chunk) & self.is_judged(chunk)
+
+    def is_judged(self, chunk: Ints) -> NDArray[np.bool_]:
+        """Return which chunks are judged: bool, as long as ``chunk``."""
         if self._asked is None:
-            return used
+            return np.ones(chunk.shape, np.bool_)
         order = np.argsort(self._asked[0])
         first, size = (column[order] for column in self._asked)
         at = np.searchsorted(first, chunk, side="right") - 1
-        return used & (at >= 0) & (chunk < (first + size)[at])
+        return (at >= 0) & (chunk < (first + size)[at])
 
     @cached_property
     def streams(self) -> StreamColumns:

@@ -44,8 +44,7 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
 
 def _of_torn(of: Torn, model: Model) -> dict[str, Callable[[], Broken]]:
     """Return the rules of an orbit where arcs are gone, for the orbit and for what it does not bring."""
-    whole, rest = torn.cases_of(of, model)
-    every = [rules_for(whole), rules_for(rest), {"adjacent": torn.known(of)}]
+    every = [*map(rules_for, torn.cases_of(of, model)), {"adjacent": torn.known(of)}]
     return {name: lambda name=name: _together([some[name]() for some in every if name in some]) for name in every[0]}
 
 

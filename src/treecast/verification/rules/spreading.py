@@ -50,8 +50,9 @@ def delivered(case: Case) -> Broken:
     """Rule ``delivered``: after the last step every node holds all that the collective wants it to hold."""
     from treecast.kernels.verification.rules import undelivered
 
-    wanted = case.schedule.part.wanted()
+    wanted, judged = case.schedule.part.wanted(), case.is_judged(case.atoms.bounds[:-1])
     first, stop = case.atoms.spans(wanted)
     found = np.empty((SHOWN, 2), np.int64)
-    count = int(undelivered(wanted.node, first, stop, case.arrival, NEVER, found))
+    arrival = case.arrival if judged.all() else np.where(judged, case.arrival, np.int32(0))
+    count = int(undelivered(wanted.node, first, stop, arrival, NEVER, found))
     return count, [case.missed(node, atom) for node, atom in found[:count].tolist()]

@@ -19,8 +19,9 @@ from treecast.verification.report import Broken, Violation
 
 
 def cases_of(torn: Torn, model: Model) -> list[Case]:
-    """Return the cases of the orbit on the whole network, and of the chunks of which it does not bring all."""
-    return [Case(torn.moves, model), Case(torn.rest, model, asked=torn.lost)]
+    """Return the cases of the orbit on the whole network, and of the chunks of which it does not bring all, if there are some."""
+    rest = [Case(torn.rest, model, asked=torn.lost)] if len(torn.cut) + len(torn.alone) else []
+    return [Case(torn.moves, model), *rest]
 
 
 def known(torn: Torn) -> Callable[[], Broken]:

@@ -1,4 +1,4 @@
-"""Alltoalls on networks with dead cables: the orbit of the whole one, and what stands alone behind it, written out and judged."""
+"""Alltoalls and allgathers where cables are dead: the orbit of the whole network, and what stands alone behind it, judged."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import treecast
 from tests.networks.test_alike import graph_of
 from tests.strategies import examples
-from treecast.errors import FormatError, ScheduleError
+from treecast.errors import FormatError, PlanError, ScheduleError
 from treecast.networks.arcs import arcs_of
 from treecast.schedule import Rows
 
@@ -43,10 +43,10 @@ def torn(draw, specs=tuple(SMALL)):
     return left
 
 
-@given(torn(), st.sampled_from([1, 1, 3]))
+@given(st.sampled_from(["alltoall", "allgather"]), torn(), st.sampled_from([1, 1, 3]))
 @examples(100, deadline=None)
-def test_what_is_planned_beside_dead_links_is_right(where, messages):
-    schedule = treecast.plan("alltoall", where, messages=messages, builder="orbits")
+def test_what_is_planned_beside_dead_links_is_right(kind, where, messages):
+    schedule = treecast.plan(kind, where, messages=messages, builder="orbits")
     every, report = schedule.plain(), treecast.verify(schedule)
     assert report.holds
     assert report.method == "by symmetry"
@@ -60,10 +60,14 @@ def test_what_is_planned_beside_dead_links_is_right(where, messages):
         assert set(iter(schedule.at(node))) == set(iter(every.at(node)))
 
 
-@given(torn(("fat-tree:4", "leaf-spine:4,2,2", "dragonfly:2,1,2", "hypercube:3")), st.integers(0, 1 << 30))
+@given(
+    st.sampled_from(["alltoall", "allgather"]),
+    torn(("fat-tree:4", "leaf-spine:4,2,2", "dragonfly:2,1,2", "hypercube:3")),
+    st.integers(0, 1 << 30),
+)
 @examples(200, deadline=None)
-def test_nothing_wrong_is_said_to_be_right(where, seed):
-    schedule, chance = treecast.plan("alltoall", where, builder="orbits"), np.random.default_rng(seed)
+def test_nothing_wrong_is_said_to_be_right(kind, where, seed):
+    schedule, chance = treecast.plan(kind, where, builder="orbits"), np.random.default_rng(seed)
     assume(schedule.alone)
     columns = {name: column.copy() for name, column in schedule.rows.columns().items()}
     standing = np.arange(len(schedule.rows)) >= len(schedule.rows) - schedule.alone
@@ -89,11 +93,12 @@ def test_nothing_wrong_is_said_to_be_right(where, seed):
 
 
 @pytest.mark.parametrize("suffix", ["tc", "tcb"])
+@pytest.mark.parametrize("kind", ["alltoall", "allgather"])
 @pytest.mark.parametrize(
     "spec", ["fat-tree:4 without links edge-0.0-aggregation-0.0", "hypercube:4 without links 0b0000-0b0001"]
 )
-def test_a_file_says_what_stands_alone(spec, suffix, tmp_path):
-    schedule = treecast.plan("alltoall", spec, builder="orbits")
+def test_a_file_says_what_stands_alone(kind, spec, suffix, tmp_path):
+    schedule = treecast.plan(kind, spec, builder="orbits")
     assert schedule.alone
     treecast.save(schedule, tmp_path / f"plan.{suffix}")
     again = treecast.load(tmp_path / f"plan.{suffix}")
@@ -137,3 +142,11 @@ def test_rows_are_not_picked_where_they_hang_together():
     schedule = treecast.plan("alltoall", "fat-tree:4 without links edge-0.0-aggregation-0.0", builder="orbits")
     with pytest.raises(ScheduleError, match=r"plain\(\)"):
         schedule.select(slice(0, 3))
+
+
+@pytest.mark.parametrize("kind", ["reduce-scatter", "allreduce"])
+def test_sums_are_no_orbits_where_arcs_are_gone(kind):
+    where = treecast.network("fat-tree:4 with relays-add yes without links edge-0.0-aggregation-0.0")
+    assert treecast.verify(treecast.plan(kind, where)).holds
+    with pytest.raises(PlanError, match="orbits"):
+        treecast.plan(kind, where, builder="orbits")

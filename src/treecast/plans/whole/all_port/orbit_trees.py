@@ -2,6 +2,7 @@
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step. By Lemma 7 of the
 star paper, for any group, rows of a step may go over arcs of different orbits: an orbit is one resource of the list schedule.
+Where few arcs are gone, what they would carry goes other ways, behind all else.
 """
 
 from dataclasses import replace
@@ -15,10 +16,11 @@ from treecast.networks import Graph, Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import NOTHING, Built, Job
-from treecast.plans.registry import builder, has_symmetry, looks_different
+from treecast.plans.registry import builder, has_symmetry, lacks_few_arcs, looks_different
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import in_orbits, list_orbits
 from treecast.plans.ways.even_trees import ways_over
+from treecast.plans.whole.all_port.torn_orbits import torn_orbit
 from treecast.ragged import read_only
 from treecast.schedule import Claims, Payloads
 
@@ -34,6 +36,23 @@ def over_orbit_trees(job: Job[Network]) -> Built:
 
     As few transmissions as trees of shortest ways allow; each relay is passed where it is on the way of a rank.
     """
+    return _of_representatives(job)
+
+
+@builder(
+    "orbits",
+    all_to_all,
+    on=(Network, lacks_few_arcs),
+    backwards=False,
+    summary="the trees of the network with all its arcs, which a symmetry carries to all ranks, and trees for what is cut off",
+)
+def over_torn_trees(job: Job[Network]) -> Built:
+    """All-port: the plan of the whole network as far as it gets; behind it trees from who has a chunk to who lacks it. x = 1."""
+    whole = job.network.mended
+    return NOTHING if whole is None else torn_orbit(job, _of_representatives(replace(job, network=whole)))
+
+
+def _of_representatives(job: Job[Network]) -> Built:
     network, messages, roots = job.network, job.collective.messages, list(job.network.views)
     if network.rank_count == 1:
         return NOTHING

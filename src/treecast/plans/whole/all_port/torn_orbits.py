@@ -1,8 +1,9 @@
-"""Alltoall on a network that lacks few arcs of one with a symmetry: the orbit of the whole network, and ways for what is cut off.
+"""Orbits on a network that lacks few arcs of one with a symmetry: that of the whole network, and ways for what is cut off.
 
 Communication model: store-and-forward, all-port, full duplex. The orbit is sent as if nothing were gone, as far as it gets. Then
-what is lost goes shortest ways of the rest, chosen by price so that no arc carries much more than others. A chunk starts at its
-source; or, where a single arc leaves this, at the node behind, which has it by then.
+what is lost goes shortest ways of the rest, chosen so that no arc carries much more than others. A chunk for one rank starts at
+its source; or, where a single arc leaves this, at the node behind, which has it by then. One for all ranks starts at all nodes
+that have it, and goes down trees to those that have not.
 """
 
 from collections.abc import Iterator
@@ -15,12 +16,16 @@ from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.flows import away
 from treecast.plans.built import Built, Job, joined
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import listed
+from treecast.plans.ways.even_trees import ways_over
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.all_port.priced_paths import WeightedPairs, orders
-from treecast.schedule import Claims, Schedule
+from treecast.ragged import read_only
+from treecast.schedule import Claims, Payloads, Schedule
+from treecast.schedule.torn import Torn
 from treecast.takes import takes
 
 _TURNS = 3
@@ -28,7 +33,10 @@ _SHARES = (1, 2, 4)  # of what the nodes at which most begins or ends ask of the
 
 
 class _Lost(NamedTuple):
-    """What is lost: runs of chunks, from where they start now, and where they are to go. int64 (runs,) each."""
+    """What is lost: runs of chunks, from where they start now, and where they are to go. int64 (runs,) each.
+
+    Of those for all ranks both are their source.
+    """
 
     first: Ints
     size: Ints
@@ -43,9 +51,11 @@ def torn_orbit(job: Job[Network], orbit: Built) -> Built:
     lost, steps = _lost(schedule), schedule.steps
     if schedule.torn is None or not len(lost.first):
         return orbit._replace(claims=Claims(steps, schedule.transmissions))
-    ways, wanted = _ways(network, lost), takes(job.model, network)
+    wanted, personal = takes(job.model, network), job.collective.personal
+    ways = _ways(network, lost) if personal else _forest(schedule.torn, lost)
+    keys = (keys for seed in range(2) for keys in (orders(ways, wanted, seed) if personal else _down(ways, seed)))
     timed = best_of(
-        (listed(ways, job.model, keys) for seed in range(2) for keys in orders(ways, wanted, seed)),
+        (listed(ways, job.model, each) for each in keys),
         lambda timed: timed.cost,
         int(ways.loads(wanted).max()),
     )
@@ -60,6 +70,8 @@ def _lost(schedule: Schedule) -> _Lost:
     network, collective, torn = schedule.network, schedule.collective, schedule.torn
     first, size = (np.empty(0, np.int64),) * 2 if torn is None else torn.lost
     source, arcs = collective.source_of(first), arcs_of(network)
+    if not collective.personal:
+        return _Lost(first, size, source, source)
     start = np.where(np.diff(arcs.first)[source] == 1, arcs.head[arcs.first[source]], source)
     return _Lost(first, size, start, collective.destination_of(first))
 
@@ -80,6 +92,33 @@ def _ways(network: Network, lost: _Lost) -> Ways:
             arc = arcs_of(network).turned[1][arc[first[way] + first[way + 1] - 1 - np.arange(len(arc))]]
         parts.append(Ways.of_paths(network, first, arc, chunk=lost.first[some], size=lost.size[some]))
     return Ways.joined(parts)
+
+
+def _down(ways: Ways, seed: int) -> list[list[Ints]]:
+    """Return the orders of hops down trees: those with the longest way, or the most sends, below them first."""
+    chance = np.random.default_rng(seed).permutation(len(ways))
+    return [[-ways.heights, chance], [-ways.below, chance]]
+
+
+def _forest(torn: Torn, lost: _Lost) -> Ways:
+    """Return ways of runs of chunks for all ranks: for each, trees of shortest ways from who has it to who lacks it."""
+    from treecast.kernels.plans.hanging import hang
+
+    network, order, sent = torn.network, np.argsort(lost.first), torn.sent(torn.touched)
+    arcs, (first, size, source, _) = arcs_of(network), (column[order] for column in lost)
+    has = np.zeros((len(first), network.nodes), np.bool_)
+    has[np.arange(len(first)), source] = True
+    has[np.searchsorted(first, sent.payloads.first[sent.payload]), sent.dst] = True
+    up, every = np.full(has.shape, -1, np.int32), np.arange(len(arcs.tail))
+    columns, load = (read_only(arcs.into, np.int64), arcs.entering, arcs.tail, every), np.zeros(len(every), np.int64)
+    for held, own in zip(has, up, strict=True):
+        far, lacks = away(arcs, np.flatnonzero(held)).astype(np.int64), ~held
+        if network.relays is not None:
+            lacks &= ~network.relays
+        nearest = np.argsort(far, kind="stable")
+        hang(nearest[np.count_nonzero(far[nearest] < 1) - 1 :], far, *columns, 0, load, lacks, own)
+    ways = ways_over(network, [0] * len(first), up)
+    return replace(ways, payloads=Payloads.of_ranges(first, first + size), tree=np.full_like(ways.tree, -1))
 
 
 def _even(network: Network, start: Ints, goal: Ints, size: Ints) -> tuple[Ints, Ints]:
