@@ -136,3 +136,15 @@ def test_no_plan_takes_less_than_its_builder_says_that_it_takes_at_least(spec, m
     for entry in bound:
         made = choice.run_builder(job, entry).claims
         assert entry.least(job) <= (made.steps, made.transmissions), entry.name
+
+
+@pytest.mark.parametrize(("spec", "steps"), [("fat-tree:4", 8), ("dragonfly:4,2", 12)])
+def test_where_messages_combine_all_sums_meet_in_one_node_first(spec, steps, monkeypatch):
+    asked, run = list[str](), choice.run_builder
+    monkeypatch.setattr(
+        choice,
+        "run_builder",
+        lambda job, entry: (job.collective.kind == "allreduce" and asked.append(entry.name)) or run(job, entry),
+    )
+    assert plan("allreduce", spec, model="one-port,combining").steps == steps
+    assert asked == ["through-one-node"]
