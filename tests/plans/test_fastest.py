@@ -112,7 +112,7 @@ def test_no_plan_beats_the_bound(
 def test_arcs_that_cost_more_are_waited_for(tmp_path: Any) -> None:
     schedule = treecast.plan("broadcast", "path:4", bytes=4000, chunk=1000)
     (tmp_path / "costs.csv").write_text("source,target,latency,rate\n1,2,1us,100MB/s\n")
-    costs = read_costs(schedule.network, str(tmp_path / "costs.csv"), Cost(1e-6, 1e-9))
+    costs = read_costs(schedule.network, str(tmp_path / "costs.csv"), Costs(Cost(1e-6, 1e-9)))
     assert seconds_by_events(schedule, costs) == pytest.approx(2e-6 + 4 * 11e-6 + 2e-6)
     assert seconds_by_steps(schedule, costs) == pytest.approx(2e-6 + 4 * 11e-6 + 2e-6)
     for text, says in (
@@ -123,7 +123,7 @@ def test_arcs_that_cost_more_are_waited_for(tmp_path: Any) -> None:
     ):
         (tmp_path / "costs.csv").write_text(text)
         with pytest.raises(TreecastError, match=says):
-            read_costs(schedule.network, str(tmp_path / "costs.csv"), Cost(1e-6, 1e-9))
+            read_costs(schedule.network, str(tmp_path / "costs.csv"), Costs(Cost(1e-6, 1e-9)))
 
 
 @pytest.mark.parametrize("suffix", [".tc", ".tcb"])

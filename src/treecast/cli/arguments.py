@@ -224,14 +224,11 @@ class TimeOptions:
 
         The file of a network may say the rate; without the network nothing is said then.
         """
-        from treecast.plans.amounts import costs_of
+        from treecast.plans.amounts import own_costs_of
 
-        rate = self.rate
-        if self.latency is not None and rate is None:
-            if network is None:
-                return None
-            rate = network.chunk_rate
-        usual = costs_of(self.latency, rate)
+        if network is None and self.latency is not None and self.rate is None:
+            return None
+        usual = own_costs_of(network, self.latency, self.rate)
         if usual is None and self.costs is not None:
             raise TreecastError("--costs names arcs that differ: say the cost of the others, by --latency and --rate")
         return usual
@@ -241,9 +238,9 @@ class TimeOptions:
         from treecast.networks import network as find
         from treecast.plans.amounts import NO_RATE
 
-        if self.latency is not None:
+        if self.latency is not None or any(own is not None for own, _ in find(network).own_costs.values()):
             return self
-        if self.rate is None and (where := find(network)).chunk_rate is None:
+        if self.rate is None and (where := find(network)).chunk_rate is None and not where.own_costs:
             if "gpu" in where.kinds:
                 raise PlanError(NO_RATE)
             return self
@@ -252,14 +249,18 @@ class TimeOptions:
 
     def read(self, network: "Network") -> "Costs | None":
         """Return the costs of sends on a network; None where nothing is said."""
-        from treecast.schedule.costs import read_costs
+        from treecast.networks.past_relays import straight_of, whole_of
+        from treecast.schedule.costs import over_routes, read_costs
 
         usual, own = self.usual(network), network.chunk_rate
         if self.rate is not None and own is not None and abs(parse_rate(self.rate) / own - 1) > 1e-9:
             console.warn(
                 f"--rate {self.rate} takes the place of the rate in the file, {own * 8 / 1e9:,.6g}Gbit/s an arc"
             )
-        return usual if usual is None or self.costs is None else read_costs(network, self.costs, usual.default)
+        if usual is None:
+            return None
+        found = usual if self.costs is None else read_costs(whole_of(network), self.costs, usual)
+        return found if (straight := straight_of(network)) is None else over_routes(found, straight)
 
 
 @options_under("Bytes and seconds", 2)

@@ -1,7 +1,7 @@
 """Networks of files: prints of machines, GraphML, lists of links; the contents of a file become a network here."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -29,6 +29,7 @@ from treecast.networks.reading.text import plain
 MOST_NODES = 1 << 18
 _MOST_SAID = 1 << 18  # arcs of a graph whose parts are named in an error
 _MOST_UNITS = 64  # parts of the least rate
+_MOST_ALIKE = 64  # times the least rate; cables of one that differ more are arcs with costs of their own
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,10 @@ class Wired(Graph):
                 "it says no rates, so there is nothing for --unit to divide: leave it out, or name the --gpu"
             )
         both, one = views.sums(view)
-        usual = 1.0 if machine.counted else 0.0
+        unlike = rated and not (unit or asked.unit) and _differ(view, [*both.values(), *one.values()])
+        if unlike:
+            both, one = views.sums(replace(view, links=[link._replace(rate=0.0) for link in view.links]))
+        usual = 1.0 if machine.counted or unlike else 0.0
         found = unit_of([*both.values(), *one.values()], asked.rounding, unit or asked.unit or usual)
         self.unit = found
         spec = spec or f"graph:{len(view.nodes)}"
@@ -117,8 +121,13 @@ class Wired(Graph):
         self.kinds = tuple(node.kind for node in view.nodes.values())
         places = [node.at for node in view.nodes.values() if node.at is not None]
         self.at = np.array(places) if len(places) == self.nodes else None
-        self.chunk_rate = found.rate * 1e9 / 8 if rated else None
+        self.chunk_rate = found.rate * 1e9 / 8 if rated and not unlike else None
         self.notes = tuple(each.text for each in view.complaints if each.sort == "remark")
+        if unlike:
+            self.own_costs = _costs(view, number)
+            self.notes += (
+                "its links differ in rate or latency: plans of --bytes know each, and steps count all alike",
+            )
         if not rated and found.rate != 1:
             self.notes += (f"an arc stands for {found.rate:,.6g} cables, and a rate is that of them all",)
         self.remedy = "" if self.connected else _remedy(view, self.both_ways)
@@ -126,6 +135,23 @@ class Wired(Graph):
     def _parse_label(self, text: str) -> int | None:
         found = super()._parse_label(text)
         return self._also.get(text) if found is None else found
+
+
+def _differ(view: Machine, rates: Sequence[float]) -> bool:
+    """Return whether links say latencies, or rates between nodes so unlike that no small number of cables stands for each."""
+    return any(link.latency is not None for link in view.links) or max(rates) > _MOST_ALIKE * min(rates)
+
+
+def _costs(view: Machine, number: Mapping[str, int]) -> dict[tuple[int, int], tuple[float | None, float]]:
+    """Return the latency and the bytes a second of the arcs between two nodes; of unlike cables those of the slowest."""
+    found = dict[tuple[int, int], tuple[float | None, float]]()
+    for link in view.links:
+        u, v = number[link.u], number[link.v]
+        for arc in [(u, v)] if link.one_way else [(u, v), (v, u)]:
+            latency, rate = found.get(arc, (link.latency, link.rate * 1e9 / 8))
+            known = [each for each in (latency, link.latency) if each is not None]
+            found[arc] = max(known, default=None), min(rate, link.rate * 1e9 / 8)
+    return found
 
 
 def _remedy(view: Machine, both_ways: bool) -> str:

@@ -62,6 +62,8 @@ class Without(Graph):
         super().__init__(self._spell(), names, found, None if whole.relays is None else whole.relays[self.kept])
         self.adds = None if whole.adds is None else whole.adds[self.kept]
         self.chunk_rate, self.notes = whole.chunk_rate, whole.notes
+        ends = {(int(place[u]), int(place[v])): cost for (u, v), cost in whole.own_costs.items()}
+        self.own_costs = {(u, v): cost for (u, v), cost in ends.items() if u >= 0 and v >= 0}
         self.family = ""
 
     @property

@@ -7,6 +7,7 @@ from typing import Any, cast
 from treecast.errors import PlanError
 from treecast.models import Cost
 from treecast.networks import Network
+from treecast.networks.past_relays import whole_of
 from treecast.schedule.costs import Costs
 from treecast.units import parse_bytes, parse_rate
 
@@ -96,7 +97,29 @@ def with_arcs(network: Network, usual: Costs | None, arcs: Mapping[Any, Any] | N
         if int(network.port_between(*arc)) < 0:
             raise PlanError(f"no arc leads from {source} to {target}, whose cost is given")
         found[arc] = given
-    return Costs(usual.default, found)
+    return Costs(usual.default, {**usual.arcs, **found})
+
+
+def own_costs_of(network: Network | None, latency: float | str | None, rate: float | str | None) -> Costs | None:
+    """Return the costs of arcs that a network's file says, beside those that people say; None where neither says any.
+
+    A latency or rate that people say is that of the arcs whose own the file does not say. Where they say none, sends start up in
+    the least latency of any arc. Raises PlanError and TreecastError as ``costs_of``.
+    """
+    if network is None:
+        return costs_of(latency, rate)
+    said = whole_of(network).own_costs
+    if latency is None:
+        latency = min((own for own, _ in said.values() if own is not None), default=None)
+    if latency is not None and rate is None:
+        rate = max((own for _, own in said.values()), default=network.chunk_rate)
+    usual = costs_of(latency, rate)
+    if usual is None or not said:
+        return usual
+    start = usual.default.startup
+    return Costs(
+        usual.default, {ends: Cost(start if own is None else own, 1 / each) for ends, (own, each) in said.items()}
+    )
 
 
 def rate_on(network: Network, rate: float | str | None) -> float | None:

@@ -17,7 +17,7 @@ from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
 from treecast.networks.arcs import arcs_over
 from treecast.networks.past_relays import PAST, straight_of, whole_of
-from treecast.plans.amounts import amount_of, costs_of, with_arcs
+from treecast.plans.amounts import amount_of, own_costs_of, with_arcs
 from treecast.plans.built import Job
 from treecast.plans.copies import against_of, copies_of
 from treecast.plans.entries import all_options, builders
@@ -164,10 +164,9 @@ def job(
         )
     flits, given = found.collective.lengths is not None, found.collective.messages if "messages" in found.said else None
     amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=given, flits=flits)
-    if latency is not None and rate is None:
-        rate = found.network.chunk_rate  # of a file that says so
-    default = costs_of(latency, rate)
     if not isinstance(costs, Costs):  # those are of the job's own network
+        silent = amount is None and latency is None and rate is None
+        default = None if silent else own_costs_of(found.network, latency, rate)
         costs = with_arcs(whole_of(found.network), default, costs)
         if costs is not None and (straight := straight_of(found.network)) is not None:
             costs = over_routes(costs, straight)

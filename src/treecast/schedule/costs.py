@@ -20,7 +20,7 @@ from treecast.files import read_whole, spell_path
 from treecast.models import Cost, Model, Ticks
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, arcs_over
-from treecast.networks.past_relays import PastRelays, straight_of
+from treecast.networks.past_relays import PastRelays
 from treecast.ragged import Ints, starts, turns
 from treecast.schedule.sizes import Sizes
 from treecast.takes import takes
@@ -130,21 +130,19 @@ class Costs:
         return np.array([cost.startup for cost in every])[which], np.array([cost.per_byte for cost in every])[which]
 
 
-def read_costs(network: Network, path: str, default: Cost) -> Costs:
+def read_costs(network: Network, path: str, usual: Costs) -> Costs:
     """Return the costs that a table gives: lines ``source,target,latency,rate`` below a line with these words.
 
-    ``default``: of all arcs that it does not name. ``path`` ``-`` is standard input. Raises FormatError when the table names
+    ``usual``: of all arcs that it does not name. ``path`` ``-`` is standard input. Raises FormatError when the table names
     no arc, or a cost that is none; the error names the line.
     """
-    if (straight := straight_of(network)) is not None:
-        return over_routes(read_costs(straight.whole, path, default), straight)
     try:
         lines = list(csv.reader(read_whole(path).decode().splitlines()))
     except (UnicodeDecodeError, csv.Error):
         raise FormatError(f"{spell_path(path)} is no table of costs: it is no CSV in UTF-8") from None
     if not lines or lines[0] != _COLUMNS:
         raise FormatError(f"{spell_path(path)} is no table of costs: its first line is not {','.join(_COLUMNS)}")
-    arcs: dict[tuple[int, int], Cost] = {}
+    arcs = dict(usual.arcs)
     for number, line in enumerate(lines[1:], 2):
         try:
             source, target, latency, rate = line
@@ -156,7 +154,7 @@ def read_costs(network: Network, path: str, default: Cost) -> Costs:
             raise FormatError(f"{spell_path(path)}, line {number}: write {','.join(_COLUMNS)}") from None
         if int(network.port_between(*arc)) < 0:
             raise FormatError(f"{spell_path(path)}, line {number}: no arc leads from {source} to {target}")
-    return Costs(default, arcs)
+    return Costs(usual.default, arcs)
 
 
 def over_routes(costs: Costs, network: PastRelays) -> Costs:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from treecast.errors import TreecastError
 from treecast.networks.reading.links import PLACES, LinkList, Parts, cables_of, label_or_name, passed_over, place_of
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node
-from treecast.units import parse_rate
+from treecast.units import parse_rate, parse_seconds
 
 LABELS = ("NodeLabel", "label", "name")  # yEd's element comes first
 _RATES = {"LinkSpeedRaw": "{}bit/s", "rate": "{}", "bandwidth": "{}"}  # how the text of each is a rate
-_VALUES = frozenset({"capacity", "relay", "adds", "kind", "port", *_RATES, *LABELS})
+_VALUES = frozenset({"capacity", "relay", "adds", "kind", "port", "latency", *_RATES, *LABELS})
+_BESIDE = "which is read beside a rate with its unit, as in 100Gbit/s and 2us"
 _BARE = "which is read where all links have it with its unit, as in 100Gbit/s"
 
 
@@ -29,7 +30,9 @@ class Drawn:
     links: LinkList = field(default_factory=LinkList)
     passed: dict[str, None] = field(default_factory=dict[str, None])
     labels: dict[str, str] = field(default_factory=dict[str, str])
-    rates: list[tuple[str, str, float, int, bool]] = field(default_factory=list[tuple[str, str, float, int, bool]])
+    rates: list[tuple[str, str, tuple[float, float | None], int, bool]] = field(
+        default_factory=list[tuple[str, str, tuple[float, float | None], int, bool]]
+    )
     remarks: tuple[str, ...] = ()
     loops: int = 0
     joined: int = 0
@@ -43,15 +46,19 @@ class Drawn:
         self.labels[name] = next(filter(None, labels), "")
 
     def join(self, u: str, v: str, said: Mapping[str, object], one_way: bool = False) -> None:
-        """Add a link, or an arc: ``capacity`` says how many cables it has, ``rate`` how much one carries; a list has one."""
+        """Add a link, or an arc: ``capacity`` says how many cables it has, ``rate`` how much one carries; a list has one.
+
+        ``latency``: the time until what is sent arrives, beside the rate. Raises ValueError when it is none.
+        """
         self._pass(said)
         if isinstance(said.get("capacity"), str) and _gigabits(str(said["capacity"])):
             said = {**said, "capacity": None, "rate": said["capacity"]}
         self.links.join(u, v, said.get("capacity"), one_way)
         rates = (_gigabits(spelled.format(said[name])) for name, spelled in _RATES.items() if name in said)
         if len(self.rates) == self.joined and (rate := next(filter(None, rates), 0.0)):
-            self.rates.append((u, v, rate, cables_of(said.get("capacity")), one_way))
+            self.rates.append((u, v, (rate, _latency(said)), cables_of(said.get("capacity")), one_way))
         else:
+            self.passed |= {f"latency, {_BESIDE}": None for name in ("latency",) if name in said}
             self.passed |= {f"{name}, {_BARE}": None for name in ("rate", "bandwidth") if name in said}
         self.joined += 1
         self.loops += u == v
@@ -81,16 +88,29 @@ class Drawn:
             name: Node("switch" if relay else "host", called, at=at, adds=adds)
             for name, called, relay, adds, at in kinds
         }
-        links, one = list[Link](), Counter[tuple[str, str, float]]()
-        for u, v, rate, cables, one_way in self.rates:
-            both = min(cables, one[v, u, rate]) if one_way else cables  # an arc back of the same rate makes a link
+        links, one = list[Link](), Counter[tuple[str, str, tuple[float, float | None]]]()
+        for u, v, cost, cables, one_way in self.rates:
+            both = min(cables, one[v, u, cost]) if one_way else cables  # an arc back of the same rate makes a link
             if one_way:
-                one[v, u, rate] -= both
-                one[u, v, rate] += cables - both
-            links += [Link(u, v, rate, both)] if both and u != v else []
-        links += [Link(u, v, rate, many, one_way=True) for (u, v, rate), many in one.items() if many and u != v]
+                one[v, u, cost] -= both
+                one[u, v, cost] += cables - both
+            links += [Link(u, v, cost[0], both, latency=cost[1])] if both and u != v else []
+        links += [
+            Link(u, v, rate, many, one_way=True, latency=latency)
+            for (u, v, (rate, latency)), many in one.items()
+            if many and u != v
+        ]
         loops = [Complaint(f"{self.loops} links from a node to itself", (), "left out")] if self.loops else []
         return Machine(self.format, nodes, links, facts, [*map(Complaint, remarks), *loops])
+
+
+def _latency(said: Mapping[str, object]) -> float | None:
+    """Return the latency of a link in seconds, None where none is said. Raises ValueError when it is none."""
+    text = str(said.get("latency", "") or "").strip()
+    try:
+        return parse_seconds(text) if text else None
+    except TreecastError as error:
+        raise ValueError(f"the latency of a link: {error}") from None
 
 
 def _gigabits(text: str) -> float:

@@ -36,7 +36,8 @@ class Link(NamedTuple):
     """Cables between two nodes: the rate of one each way, in Gbit/s (0: the file says none), and their name in the file.
 
     ``ports``: the names of the ports at both ends of one cable, where the file says them. Of no cables it is a word of the
-    file of which people must say how many it stands for.
+    file of which people must say how many it stands for. ``latency``: seconds until what is sent arrives, None where the file
+    does not say.
     """
 
     u: str
@@ -46,6 +47,7 @@ class Link(NamedTuple):
     one_way: bool = False
     called: str = ""
     ports: tuple[str, ...] = ()
+    latency: float | None = None
 
 
 class Complaint(NamedTuple):

@@ -99,7 +99,7 @@ def by_hosts(machine: Machine) -> Machine:
 
 def counted(machine: Machine, links_called: Mapping[str, int]) -> Machine:
     """Return a machine whose words for links stand for as many as people say. Raises ValueError where nobody says it of one."""
-    for u, v, _, cables, _, word, _ in machine.links:
+    for u, v, _, cables, _, word, *_ in machine.links:
         if not cables and word not in links_called:
             raise ValueError(
                 f"{called(machine, u)} to {called(machine, v)} is {word[:40]!r}, which treecast does not know: "
