@@ -193,7 +193,9 @@ def constructions(
     for spec, most in matched:
         where = network(spec)
         seconds = processor_seconds(lambda: plan("allgather", where, builder="spread"))  # noqa: B023
-        _against(f"allgather by matchings on {spec.partition(' ')[0]}{' less 3 links' * (' ' in spec)}", seconds, most)
+        _against(
+            f"allgather chunk by chunk on {spec.partition(' ')[0]}{' less 3 links' * (' ' in spec)}", seconds, most
+        )
     _against("repair a broadcast on torus:8x8x8 less 3 links", median(repairs()), 2)
 
 

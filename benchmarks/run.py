@@ -34,7 +34,6 @@ from treecast.papers.mesh.builders.bisection import divide, transform
 from treecast.plans import plan
 from treecast.plans.ways.trees import star as star_trees
 from treecast.plans.ways.trees.independent import independent_trees
-from treecast.plans.whole.all_port.node_matching import matched
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import random_faults
@@ -190,8 +189,7 @@ def all_source(kind: str, spec: str | Network, copies: int) -> None:
     """Plan and verify one schedule in which every node is a source; of an orbit, node 0's part."""
 
     def planned() -> Schedule:
-        for forgotten in (matched, independent_trees):
-            forgotten.cache_clear()
+        independent_trees.cache_clear()
         return plan(kind, spec, copies=copies)
 
     schedule = planned()

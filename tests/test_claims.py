@@ -93,14 +93,13 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "takes 64 steps": Test("tests/papers/hypercube/test_largest_gaps.py::test_steps"),
         "All meshes, tori and named graphs of the tests meet this bound": Test(
-            f"{ALL_PORT}/test_node_matching.py::test_as_few_steps_as_can_be"
+            "tests/plans/whole/any_machine/test_spread.py::test_as_few_steps_as_can_be"
         ),
         "takes more than one step above it": Test(
-            "tests/slow/plans/whole/all_port/test_node_matching.py::test_every_collective_on_random_graphs"
+            "tests/slow/plans/whole/any_machine/test_spread.py::test_every_collective_on_random_graphs"
         ),
-        "that the arcs into a node of least degree are": DESIGN,
         "So the rows do not grow with M": Test(
-            f"{ALL_PORT}/test_node_matching.py::test_rows_do_not_grow_with_the_messages"
+            "tests/plans/whole/any_machine/test_spread.py::test_rows_do_not_grow_with_the_messages"
         ),
         "1000 messages in two copies are within one percent": Test(
             f"{ALL_PORT}/test_independent_trees.py::test_many_messages_come_near_the_bound"
@@ -256,7 +255,7 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/explanation/figures.md": {
         "| allgather, reduce-scatter on any network |": Test(
-            "tests/slow/plans/whole/all_port/test_node_matching.py::test_every_collective_on_random_graphs"
+            "tests/slow/plans/whole/any_machine/test_spread.py::test_every_collective_on_random_graphs"
         ),
         "4,201 steps, the bound is 4,200": Test(
             "tests/papers/star/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"

@@ -46,11 +46,12 @@ def _soonest(busy, step, after):
     arrays=True,
     work=lambda network, taken, has, *others: len(network[2]) * 2.0 * has.shape[1] ** 2 + 400.0 * has.size,
 )
-def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, unlike, state, most, sent):
+def spread(network, taken, has, wants, shut, fixed, alone, together, order, unlike, state, most, sent):
     """Fill ``sent``, int32 (sends, 3), with the step, arc and chunk of each send; return how many there are, and the steps.
 
-    In each step arcs ask one after the other: those first that could carry the rarest chunk, or by ``by_need`` those whose head
-    lacks most; equal ones in any order. A head passes a chunk on as soon as it has arrived. ``network``: first, head, tail,
+    In each step arcs ask one after the other: those first that could carry the rarest chunk, by an ``order`` of 1 those whose
+    head lacks most, of 2 those that could carry the fewest chunks; equal ones in any order. A head passes a chunk on as soon as
+    it has arrived. ``network``: first, head, tail,
     into and entering. Arc a takes the resources whose first servers are ``taken[0][a]``, under the keys ``taken[1][a]``; -1:
     each send under its own. So many more servers stand behind each as ``taken[2]`` says. A send takes them for ``taken[3][a]``
     steps, and arrives ``taken[4][a]`` steps after it began. If ``unlike`` steps in which nothing can happen are left out, and
@@ -117,7 +118,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, un
                         if held[c] < rarest and has[tail[a], c] and not got[head[a], c]:
                             rarest = held[c]
                     state, chance = random_below(state, 1 << 20)
-                    keyed = chunks - (can[a] if together else lacks[head[a]]) if by_need else rarest
+                    keyed = (rarest, chunks - (can[a] if together else lacks[head[a]]), can[a])[order]
                     asking[count] = ((keyed << 20) + chance) * arcs + a
                     count += 1
             asking[:count].sort()

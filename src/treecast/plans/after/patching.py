@@ -29,14 +29,14 @@ from treecast.plans.built import Built, joined, rows_over
 from treecast.plans.carried import renamed
 from treecast.plans.reversal import one_after_the_other, reverse_in_time
 from treecast.plans.search import affordable, best_of
-from treecast.plans.ways.spreading import NOTHING, Exchange, exchanged, table, timed
+from treecast.plans.ways.spreading import NEED, NOTHING, RARITY, Exchange, exchanged, table, timed
 from treecast.plans.ways.trees.repaired import new_nodes
 from treecast.schedule import NO_RECIPE, Claims, Payloads, Rows, Schedule
 from treecast.takes import takes
 
 _MOST_SENDS = 1 << 18  # which are gone through one by one: about a second
 _LOOK = 2**7  # units of work for one lost chunk at one arc in one step
-_TRIES = tuple(product(range(6), (True, False)))  # seeds of exchanges, and whether arcs are asked by need
+_TRIES = tuple(product(range(6), (NEED, RARITY)))  # seeds of exchanges, and by what arcs are asked
 
 
 class Patch(NamedTuple):
@@ -139,22 +139,20 @@ def _brought(schedule: Schedule, collective: Collective, left: Network, kept: _K
     lost = np.flatnonzero((wants & ~kept.held).any(axis=0))
     taken, together = takes(schedule.model, left), schedule.model.combining
 
-    def brought(some: Ints, fixed: Exchange, seed: int, by_need: bool) -> Exchange:
+    def brought(some: Ints, fixed: Exchange, seed: int, order: int) -> Exchange:
         place = np.full(collective.chunks, -1)
         place[some] = np.arange(len(some))
         fixed, has, want = fixed._replace(chunk=place[fixed.chunk]), given[:, some], wants[:, some]
         alone = collective.personal  # so each node has a chunk as early as it can
-        sent = exchanged(
-            left, taken, has, want, seed=seed, by_need=by_need, fixed=fixed, together=together, alone=alone
-        )
+        sent = exchanged(left, taken, has, want, seed=seed, order=order, fixed=fixed, together=together, alone=alone)
         needed = sent.take(sent.needed(left, want))
         return needed._replace(chunk=some[needed.chunk])
 
-    def one_by_one(seed: int, by_need: bool) -> Exchange:
+    def one_by_one(seed: int, order: int) -> Exchange:
         far, new = left.distance(collective.source_of(lost), collective.destination_of(lost)), NOTHING
         chance = seed * np.random.default_rng(seed).random(len(lost))
         for chunk in lost[np.lexsort((chance, -far))]:
-            new = new.beside(brought(chunk[None], kept.sends.beside(new), seed, by_need))
+            new = new.beside(brought(chunk[None], kept.sends.beside(new), seed, order))
         return new
 
     last = int(kept.sends.step.max(initial=-1))

@@ -2,7 +2,8 @@
 
 Communication model: any in which nodes keep the chunks that they relay. Where messages combine, an arc carries all that its head
 lacks. Disjoint trees use the arcs of a root as they fill, and an exchange uses all of them from the first step on. The arcs are
-asked by the rarity of the chunk that they would carry, or by how much their heads lack. Ties go by chance.
+asked by the rarity of the chunk that they would carry, by how much their heads lack, or by how little they can choose among: so a
+matching of arcs and chunks leaves out few (Karp & Sipser 1981). Ties go by chance.
 """
 
 from typing import NamedTuple
@@ -21,6 +22,9 @@ from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Payloads
 from treecast.takes import Takes
+
+RARITY, NEED, CHOICE = range(3)
+"""Who is asked first: the arc with the rarest chunk, that whose head lacks most, or that which can carry the fewest chunks."""
 
 
 class Exchange(NamedTuple):
@@ -61,7 +65,7 @@ def exchanged(
     wants: NDArray[np.bool_],
     *,
     seed: int,
-    by_need: bool,
+    order: int,
     fixed: Exchange = NOTHING,
     together: bool = False,
     alone: bool = False,
@@ -71,11 +75,10 @@ def exchanged(
     """Return the sends of an exchange in which all get the chunks that they want, if anybody has them.
 
     ``wanted``: the table of the machine. ``has``, ``wants``: who has which chunks, and who is to have which, bool (N, chunks).
-    Arcs are asked by how much their heads lack, ``by_need``, or else by the rarity of the chunk they would carry. ``fixed``:
-    sends that take place anyway; chunk -1: one of no interest. ``together``: whether messages combine. ``alone``: sends are in
-    the way of no others but the fixed ones, so each node gets each chunk as early as it can. ``shut``: who must not get which,
-    bool (N, chunks). ``back``: from the last step to the first, over arcs turned round, so it brings sums together. Raises
-    PlanError when somebody cannot be reached.
+    ``order``: by what arcs are asked, ``RARITY``, ``NEED`` or ``CHOICE``. ``fixed``: sends that take place anyway; chunk -1: one
+    of no interest. ``together``: whether messages combine. ``alone``: sends are in the way of no others but the fixed ones, so
+    each node gets each chunk as early as it can. ``shut``: who must not get which, bool (N, chunks). ``back``: from the last
+    step to the first, over arcs turned round, so it brings sums together. Raises PlanError when somebody cannot be reached.
     """
     from treecast.kernels.plans.rarest_first import spread
 
@@ -90,7 +93,7 @@ def exchanged(
     columns = (arcs[:5], taken, has.copy(), wants, closed, np.stack(fixed, axis=1))
     unlike, longest = bool(gap.max(initial=1) > 1 or np.ptp(delay) if len(delay) else False), int(delay.max(initial=1))
     most = 4 * longest * (chunks + nodes) + int(fixed.step.max(initial=0))
-    count, steps = spread(*columns, alone, together, by_need, unlike, number_of_seed(seed), most, sent)
+    count, steps = spread(*columns, alone, together, order, unlike, number_of_seed(seed), most, sent)
     if steps < 0:
         raise PlanError(f"an exchange of {chunks:,} chunks on {network.spec} did not end: some node is not reached")
     step, arc, chunk = sent[:count].astype(np.int64).T
@@ -105,12 +108,12 @@ def table(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:
     return found
 
 
-def timed(network: Network, machine: Model, sent: Exchange, chunks: int, size: int = 1) -> Timed:
-    """Return the ways of the sends of an exchange, and their times; ``size``: how many chunks go as one."""
+def timed(network: Network, machine: Model, sent: Exchange, chunks: int) -> Timed:
+    """Return the ways of the sends of an exchange of so many chunks, and their times."""
     (step, arc, chunk), arcs = sent, arcs_of(network)
     at, none = chunk * network.nodes, np.full_like(arc, -1)
     pairs = pairs_of(at + arcs.head[arc], at + arcs.tail[arc])
-    payloads = Payloads.of_ranges(size * np.arange(chunks), size * np.arange(1, chunks + 1))
+    payloads = Payloads.of_ranges(np.arange(chunks), np.arange(1, chunks + 1))
     ways = Ways(network, arc, chunk, payloads, none, np.zeros_like(arc), *pairs)
     delay = machine.ticks(arcs.tail[arc], arcs.head[arc])[1]
     return Timed(ways, machine, step, int((step + delay).max(initial=0)))

@@ -17,7 +17,7 @@ from treecast.plans.registry import builder, every_port
 from treecast.plans.search import best_of
 from treecast.plans.times.pipelines import rows_into, streams
 from treecast.plans.times.timetable import in_orbits, pack
-from treecast.plans.ways.spreading import exchanged
+from treecast.plans.ways.spreading import NEED, RARITY, exchanged
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.trees import TreeSet
@@ -152,8 +152,8 @@ def _spread(
     wants = np.ones((network.nodes, layers), np.bool_)
     has = wants & (np.arange(network.nodes) == 0)[:, None]
     tries = (
-        exchanged(network, in_orbits(network), has, wants, seed=seed, by_need=by_need)
-        for seed, by_need in product(range(1, _TRIES), (False, True))
+        exchanged(network, in_orbits(network), has, wants, seed=seed, order=order)
+        for seed, order in product(range(1, _TRIES), (RARITY, NEED))
     )
     step, arc, layer = best_of(tries, lambda sent: (int(sent.step[-1]) + 1,), least)
     run = first + np.arange(layers) * size

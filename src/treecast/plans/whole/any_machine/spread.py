@@ -6,24 +6,24 @@ Copies, and finished sums, go forwards. Both are timed together, so that finishe
 
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Collective
-from treecast.collectives.traits import every_kind
+from treecast.collectives.traits import all_to_all, of_any_length
 from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import NOTHING, Built, Job
-from treecast.plans.registry import any_machine
+from treecast.plans.registry import ALL_PORT, any_machine, builder
 from treecast.plans.search import WORK, affordable, best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.priced_trees import owned_by, owners_of
-from treecast.plans.ways.spreading import Exchange, exchanged
+from treecast.plans.ways.spreading import CHOICE, NEED, RARITY, Exchange, exchanged
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.ragged import places
@@ -32,6 +32,7 @@ from treecast.steps import NEVER
 from treecast.takes import Takes, takes
 
 _LOOK, _LOOK_LONGER = 2**3, 2**-2  # units of work for a chunk at an arc in a step; of demands, which nobody else plans
+_MOST_AT_ONCE = 2**35  # units of work of one spread for all ports, which takes few steps
 _TRIES, _FEW_TRIES = 150, 4  # few where each number of chunks is another machine
 _MORE = 1  # steps than the fewest of a spread before: others are not timed
 
@@ -62,17 +63,22 @@ def _work(job: Job[Network]) -> int:
 
 
 def _fits(job: Job[Network]) -> str:
-    if _work(job) > WORK:
-        return f"looks at every chunk at every arc in every step: {_work(job):,} units of work, and {WORK:,} at most"
+    at_once = job.model.name == ALL_PORT[0] and _all_to_all(job.collective.traits)
+    most = _MOST_AT_ONCE if at_once else WORK
+    if _work(job) > most:
+        return f"looks at every chunk at every arc in every step: {_work(job):,} units of work, and {most:,} at most"
     return ""
 
 
-@any_machine(
-    "spread",
-    every_kind,
-    fits=_fits,
-    summary="step by step, each free arc sends the rarest chunk that the other end may use; sums backwards; timed anew",
-)
+_all_to_all = of_any_length(all_to_all)
+_SPREAD: dict[str, Any] = {
+    "fits": _fits,
+    "summary": "step by step, each free arc sends the rarest chunk that the other end may use; sums backwards; timed anew",
+}
+
+
+@builder("spread", _all_to_all, under=ALL_PORT, any_model=True, orbit=False, **_SPREAD)
+@any_machine("spread", lambda kind: not _all_to_all(kind), **_SPREAD)
 def spread(job: Job[Network]) -> Built:
     """Any machine: the fewest steps of some spreads, among those that want chunks alone, or among all nodes.
 
@@ -84,12 +90,15 @@ def spread(job: Job[Network]) -> Built:
         return NOTHING
     takes_part = _table(demand.held, job.network, len(demand)) | _table(demand.wanted, job.network, len(demand))
     narrow = (False,) if takes_part[job.network.ranks].all() else (True, False)
-    every = product(range(1, _FEW_TRIES if job.model.arcs else _TRIES), (False, True), narrow, several)
+    orders = (
+        (CHOICE, RARITY, NEED) if job.model.name == ALL_PORT[0] else (RARITY, NEED)
+    )  # each arc is in nobody else's way
+    every = product(range(1, _FEW_TRIES if job.model.arcs else _TRIES), orders, narrow, several)
 
     def timed() -> Iterator[tuple[Timed, Collective]]:
         fewest = NEVER
-        for seed, by_need, narrow, (machine, wanted) in affordable(every, lambda how: _work(job) // len(several)):
-            sent = _sent(job, wanted, seed, by_need=by_need, narrow=narrow, together=machine.combining)
+        for seed, order, narrow, (machine, wanted) in affordable(every, lambda how: _work(job) // len(several)):
+            sent = _sent(job, wanted, seed, order=order, narrow=narrow, together=machine.combining)
             if sent and sent.steps <= fewest + _MORE:  # to time those of many more anew takes longest, and seldom helps
                 fewest = min(fewest, sent.steps)
                 yield _timed(job, machine, sent, least)
@@ -114,7 +123,7 @@ class _SpreadSends(NamedTuple):
 
 
 def _sent(
-    job: Job[Network], wanted: Takes, seed: int, *, by_need: bool, narrow: bool, together: bool
+    job: Job[Network], wanted: Takes, seed: int, *, order: int, narrow: bool, together: bool
 ) -> _SpreadSends | None:
     """Return the sends of a spread; None where those alone that want chunks cannot do it."""
     # 1. who gives, wants and completes each piece, and who is to have none of it
@@ -130,9 +139,7 @@ def _sent(
     # 2. the sends that bring sums to their owners, and the others
 
     def sends(has: NDArray[np.bool_], lacks: NDArray[np.bool_], *, back: bool) -> Exchange:
-        sent = exchanged(
-            network, wanted, has, lacks, seed=seed, by_need=by_need, together=together, shut=aside, back=back
-        )
+        sent = exchanged(network, wanted, has, lacks, seed=seed, order=order, together=together, shut=aside, back=back)
         if back:  # in the order of steps, seen backwards
             sent = Exchange(*(column[np.argsort(-sent.step, kind="stable")] for column in sent))
         return sent.take(sent.needed(network, lacks, back=back))

@@ -1,9 +1,9 @@
-"""Allgather, reduce-scatter and allreduce on any network, by matchings at every node, and the bounds beside them."""
+"""Allgather, reduce-scatter and allreduce on any network, chunk by chunk, and the bounds beside them."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plans.whole.all_port.test_node_matching import KINDS, graphs, least
+from tests.plans.whole.any_machine.test_spread import KINDS, graphs, least
 from tests.strategies import examples
 from treecast.networks import network
 from treecast.plans import plan

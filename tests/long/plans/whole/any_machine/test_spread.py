@@ -1,11 +1,11 @@
-"""Allgather, reduce-scatter and allreduce on any network, by matchings at every node, and the bounds beside them."""
+"""Allgather, reduce-scatter and allreduce on any network, chunk by chunk, and the bounds beside them."""
 
 from itertools import combinations
 
 import networkx as nx
 import pytest
 
-from tests.plans.whole.all_port.test_node_matching import grid, less_links, star_graph_of_permutations
+from tests.plans.whole.any_machine.test_spread import grid, less_links, star_graph_of_permutations
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.verification.verifier import verify
