@@ -266,6 +266,10 @@ class Builder:
         other = [count(network) for kind, count in self.weaker.items() if covers(kind, against)]
         return max(1, self.most_copies(network), *other)
 
+    def ways(self, job: Job[Any]) -> int:
+        """Return over how many ways it can do a job, from any root: sums go one."""
+        return 1 if job.collective.sums else self.most(job.network, job.against)
+
     def why_not(self, job: Job[Any]) -> str:
         """Return why this builder cannot do a job, as half a sentence; empty when it can."""
         kind = job.collective.kind
@@ -279,7 +283,7 @@ class Builder:
             full = [name for name in self.models if not name.endswith(",half")] or self.models
             full = full or ["without routes, in which nodes keep the chunks that they relay"]
             return f"needs model {' or '.join(full)}, not {job.model.name}"
-        if job.copies > 1 and not self.by_root and job.copies > (most := self.most(job.network, job.against)):
+        if job.copies > 1 and not (self.by_root and not job.collective.sums) and job.copies > (most := self.ways(job)):
             return f"sends over at most {most} {apart(job.against)} paths, not {job.copies}"
         if job.options and not self.takes(job.options):
             unknown = sorted(set(job.options) - {option.keyword for option in self.options})

@@ -157,7 +157,7 @@ def _own_model(job: Job[Any], entries: list[Builder], options: Mapping[str, Any]
     """Return the model that a job has when none is asked for: the first of the presets that a builder of its copies is for."""
     keywords, copies = set(options), job.copies
     if copies > 1:
-        able = [entry for entry in entries if entry.by_root or entry.most(job.network, job.against) >= copies]
+        able = [entry for entry in entries if entry.by_root or entry.ways(job) >= copies]
         entries = able or entries
     taking = [entry for entry in entries if entry.takes(keywords)] if keywords else entries
     own = {name for entry in taking or entries for name in entry.models}
@@ -206,7 +206,7 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
         )
     if not job.collective.sums and not job.model.routing and (reason := lacks_ways(job)):
         return PlanError(reason)
-    most = max(entry.most(network, job.against) for entry in taking)
+    most = max(entry.ways(job) for entry in taking)
     if job.copies > most:
         why = ""
         if job.collective.sums:
@@ -217,7 +217,7 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
         can = (
             f"from 1 to {most} copies, surviving 0 to {most - 1} faults" if most > 1 else "one copy, surviving no fault"
         )
-        best = max(taking, key=lambda entry: entry.most(network, job.against))
+        best = max(taking, key=lambda entry: entry.ways(job))
         asked = f"survive {dead(job.copies - 1, job.against)} needs {job.copies} copies"
         return PlanError(f"{asked}; {kind} on {network.spec} by {best.name} sends {can}{why}")
     reasons = "; ".join(dict.fromkeys(f"{b.name} {b.why_not(job)}" for b in taking))

@@ -185,17 +185,11 @@ def _fits(job: Job[Any]) -> str:
 
 @any_machine(
     "periods",
-    sums_for_all,
-    fits=_fits,
-    alike=True,
-    summary="the trees and paths of a plan of few messages, again and again: finished sums go out while others come in",
-)
-@any_machine(
-    "periods",
     one_to_all,
     one_to_each,
     all_to_all,
     each_to_each,
+    sums_for_all,
     by_root=True,
     most_copies=every_port,
     fits=_fits,

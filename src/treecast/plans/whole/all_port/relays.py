@@ -19,6 +19,7 @@ from treecast.schedule import Claims
 
 _RELAYS: dict[str, Any] = {
     "on": Complete,
+    "most_copies": every_port,
     "summary": "to the target itself; more copies by way of relays",
 }
 
@@ -36,8 +37,7 @@ def broadcast(job: Job[Complete]) -> Built:
     return Built(rows_of_blocks(job, others * 0, collective.root, others, others * 0, tree=0), _claims(job))
 
 
-@builder("direct", one_to_each, most_copies=every_port, **_RELAYS)
-def scatter(job: Job[Complete]) -> Built:
+def _scatter(job: Job[Complete]) -> Built:
     """All-port: x - 1 copies of each message to a relay each, one behind the other, and then one to its target itself.
 
     Mx steps, as many as the root needs to send them; M (2x - 1) (N - 1) transmissions.
@@ -66,7 +66,7 @@ def _claims_of_allgather(job: Job[Complete]) -> Claims:
     return Claims(copies * min(1, others), copies * others * job.network.nodes)
 
 
-@builder("direct", all_to_all, most_copies=every_port, claims=_claims_of_allgather, **_RELAYS)
+@builder("direct", all_to_all, claims=_claims_of_allgather, **_RELAYS)
 def allgather(job: Job[Complete]) -> Built:
     """All-port: every node sends to all others itself; of x copies, x - 1 come by relays. M x steps, the fewest there can be.
 
@@ -87,8 +87,13 @@ def allgather(job: Job[Complete]) -> Built:
     return Built(rows_of_blocks(job, step, source, target, source * 0, tree=tree), _claims_of_allgather(job))
 
 
-@builder("direct", each_to_each, most_copies=every_port, **_RELAYS)
-def alltoall(job: Job[Complete]) -> Built:
+@builder("direct", one_to_each, each_to_each, **_RELAYS)
+def over_relays(job: Job[Complete]) -> Built:
+    """All-port: M x steps of a scatter, as many as the root needs to send; near the bound of M (2x - 1) steps of an alltoall."""
+    return _alltoall(job) if job.collective.all_source else _scatter(job)
+
+
+def _alltoall(job: Job[Complete]) -> Built:
     """All-port: each message to its target itself, and by way of x - 1 relays, which are chosen so that all ports have as much.
 
     A greedy list schedule, near the bound of M (2x - 1) steps; M (2x - 1) (N - 1) N transmissions. An orbit.

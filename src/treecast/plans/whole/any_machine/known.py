@@ -185,17 +185,12 @@ def least_steps(job: Job[Any]) -> int:
 
 @any_machine(
     "list-schedule",
-    sums_for_all,
-    summary="the trees and paths of the best plan for all ports, timed anew: finished sums go out while others come in",
-    fits=no_ways,
-)
-@any_machine(
-    "list-schedule",
     one_to_all,
     one_to_some,
     one_to_each,
     of_any_length(all_to_all),
     of_any_length(each_to_each),
+    sums_for_all,
     by_root=True,
     most_copies=every_port,
     summary="the trees and paths of the best plan for all ports, or trees of even loads, timed anew",

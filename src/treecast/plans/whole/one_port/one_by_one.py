@@ -112,14 +112,7 @@ def _steps_of_allgather(job: Job[Complete]) -> int:
     return copies * (nodes - 1)
 
 
-@builder(
-    "direct",
-    all_to_all,
-    claims=_claims_of_allgather,
-    summary="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
-    **_TURNS,
-)
-def allgather(job: Job[Complete]) -> Built:
+def _allgather(job: Job[Complete]) -> Built:
     """One-port: of x copies tree t leads by way of node t + 1 to all others; one copy goes to each node itself. An orbit.
 
     M x (N - 1) steps and M x (N - 1) N transmissions, the fewest there can be. With one copy dead nodes hurt nobody else. Where
@@ -162,7 +155,7 @@ def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
     **_TURNS,
 )
 def allgatherv(job: Job[Complete]) -> Built:
-    """One-port: the turns of ``allgather``, where a turn takes as long as the longest block.
+    """One-port: the turns of an allgather, where a turn takes as long as the longest block.
 
     (N - 1) x times the longest block: the fewest steps without relays, as who has it sends it to all. Where messages combine, as
     many as an allgather. x Σ length (N - 1) transmissions, the fewest.
@@ -184,14 +177,7 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
     return Claims(turn(job) * turns, job.collective.messages * sends * nodes)
 
 
-@builder(
-    "direct",
-    each_to_each,
-    claims=_claims_of_alltoall,
-    summary="to the node k labels on in turn k; more copies by way of relays",
-    **_TURNS,
-)
-def alltoall(job: Job[Complete]) -> Built:
+def _alltoall(job: Job[Complete]) -> Built:
     """One-port: one way goes to the target itself, the others by way of a relay each, w labels beyond the target. An orbit.
 
     M (2x - 1) (N - 1) steps and M (2x - 1) (N - 1) N transmissions, the fewest there can be. Where messages combine, N + x - 2
@@ -204,6 +190,18 @@ def alltoall(job: Job[Complete]) -> Built:
     return Built(rows_of_blocks(job, when * turn(job), source, target, block, tree=tree), _claims_of_alltoall(job))
 
 
+def _claims_of_all(job: Job[Complete]) -> Claims:
+    return (_claims_of_alltoall if job.collective.personal else _claims_of_allgather)(job)
+
+
+@builder(
+    "direct",
+    all_to_all,
+    each_to_each,
+    claims=_claims_of_all,
+    summary="to the node k labels on in turn k; more copies by way of relays",
+    **_TURNS,
+)
 def together(job: Job[Complete]) -> Built:
-    """Return the plan of an allgather or an alltoall."""
-    return alltoall(job) if job.collective.personal else allgather(job)
+    """One-port: an allgather or an alltoall, in the fewest steps there can be."""
+    return _alltoall(job) if job.collective.personal else _allgather(job)
