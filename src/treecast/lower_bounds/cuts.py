@@ -27,7 +27,17 @@ _MOST_SEARCHED = 2**11  # nodes of a network whose worst cut is looked for
 Mask = NDArray[np.bool_]
 
 
-def into_cuts(job: Problem, known: Sequence[Bound]) -> list[Bound]:
+def over_cuts(job: Problem, known: Sequence[Bound]) -> list[Bound]:
+    """Return the bounds by the arcs over cuts: into some nodes, between parts, or from those inside to those outside."""
+    kind = job.kind
+    if kind.personal or kind.blocks == "class":
+        return _across(job) if kind.personal and kind.all_source else []
+    all_hear = kind.one_to_all or kind.results or (kind.all_source and not kind.targets)
+    into = _into_cuts(job) if all_hear or (kind.adds and kind.ends == "root") else []
+    return into + (_between_parts(job) if kind.results else [])
+
+
+def _into_cuts(job: Problem) -> list[Bound]:
     """Return the bound that the worst of some cuts gives where all ranks hear of one, or of all.
 
     The data of a rank outside X first enters X over one of the arcs; over x of them, if it is to reach each rank of X by x ways.
@@ -130,7 +140,7 @@ def optimum(network: Network) -> Fraction:
     return Fraction(int(leaving), int(count))
 
 
-def across(job: Problem, known: Sequence[Bound]) -> list[Bound]:
+def _across(job: Problem) -> list[Bound]:
     """Return the bound of blocks from each node to each by a cut.
 
     Each of the n nodes inside a cut sends Mx chunks to each of the n' outside, over the arcs that lead out: none before a chunk
@@ -147,7 +157,7 @@ def across(job: Problem, known: Sequence[Bound]) -> list[Bound]:
 # --- sums that all are told ---
 
 
-def between_parts(job: Problem, known: Sequence[Bound]) -> list[Bound]:
+def _between_parts(job: Problem) -> list[Bound]:
     """Return the bound by the arcs between parts, which every sum crosses again and again: see above.
 
     Its certificate is the parts: arcs between them cost 1, all others nothing.

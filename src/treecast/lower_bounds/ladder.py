@@ -11,7 +11,7 @@ from threading import Lock
 from treecast.collectives.kinds import Kind
 from treecast.collectives.traits import Trait, every_kind
 from treecast.lower_bounds.bound import Bound, arrived
-from treecast.lower_bounds.cuts import across, between_parts, into_cuts
+from treecast.lower_bounds.cuts import over_cuts
 from treecast.lower_bounds.doors import doors, one_way
 from treecast.lower_bounds.flight import flight
 from treecast.lower_bounds.job import Problem
@@ -30,16 +30,6 @@ Rung = Callable[[Problem, Sequence[Bound]], list[Bound]]
 def _of_rows(kind: Kind) -> bool:
     """Whether it is a row of the table, rather than classes that somebody lists."""
     return kind.blocks != "class"
-
-
-def _all_hear_one(kind: Kind) -> bool:
-    """Whether all ranks want what one node has, or what all add up; or backwards."""
-    return _of_rows(kind) and (kind.one_to_all or kind.results or (kind.adds and kind.ends == "root"))
-
-
-def _all_hear_all(kind: Kind) -> bool:
-    """Whether all ranks want something of all; or backwards."""
-    return _of_rows(kind) and kind.all_source and not kind.personal and not kind.targets
 
 
 def of_whole(job: Problem, known: Sequence[Bound]) -> list[Bound]:
@@ -62,11 +52,9 @@ LADDER: Sequence[tuple[Rung, Trait]] = (
     (in_pairs, lambda kind: _of_rows(kind) and kind.all_source),
     (there_and_back, lambda kind: _of_rows(kind) and kind.results),
     (serving, lambda kind: _of_rows(kind) and kind.all_source and not kind.targets),
-    (into_cuts, lambda kind: _all_hear_one(kind) or _all_hear_all(kind)),
-    (between_parts, lambda kind: _of_rows(kind) and kind.results),
+    (over_cuts, every_kind),
     (of_whole, lambda kind: _of_rows(kind) and kind.personal and kind.all_source and not kind.lengths),
     (flight, lambda kind: _of_rows(kind) and kind.personal and kind.all_source and not kind.lengths),
-    (across, lambda kind: kind.personal and kind.all_source),
     (by_prices, every_kind),
     (by_windows, every_kind),
 )
