@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from treecast.collectives import Collective
-from treecast.lower_bounds import best, bounds, lines, search
-from treecast.lower_bounds.wormhole import _beyond_neighbors, _by_degree, _in_line
+from treecast.lower_bounds import best, bounds, search
+from treecast.lower_bounds.wormhole import _at_prices, _beyond_neighbors, _by_degree, _in_line, least_on_a_ring
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
@@ -66,7 +66,7 @@ def test_what_is_proved_to_be_the_minimum_on_rings():
     for nodes in (*range(2, 29, 3), 17, 28, 33, 44):
         schedule = plan("broadcast", f"ring:{nodes}", model="wormhole")
         distance = int(schedule.network.distance(schedule.rows.src, schedule.rows.dst).sum())
-        assert distance == lines.least_on_a_ring(nodes), nodes
+        assert distance == least_on_a_ring(nodes), nodes
 
 
 def test_ring_of_17():
@@ -91,5 +91,5 @@ def test_any_price_gives_a_bound():
         where = network(spec)
         least = int(search(where, range(where.nodes))[0][-1, -1, 0])
         for prices in random.integers(0, 6, (20, 4)).tolist():
-            between, _ = lines._at_prices(where.nodes, tuple(prices))
+            between, _ = _at_prices(where.nodes, tuple(prices))
             assert between[where.nodes - 1] - sum(prices) <= least

@@ -7,7 +7,7 @@ import pytest
 
 import treecast
 from treecast.collectives import Collective
-from treecast.lower_bounds.flight import flight
+from treecast.lower_bounds.doors import flight
 from treecast.lower_bounds.job import Problem
 from treecast.models import model
 

@@ -12,8 +12,7 @@ from treecast.collectives.kinds import Kind
 from treecast.collectives.traits import Trait, every_kind
 from treecast.lower_bounds.bound import Bound, arrived
 from treecast.lower_bounds.cuts import over_cuts
-from treecast.lower_bounds.doors import doors, one_way
-from treecast.lower_bounds.flight import flight
+from treecast.lower_bounds.doors import doors, flight, one_way
 from treecast.lower_bounds.job import Problem
 from treecast.lower_bounds.one_port import serving
 from treecast.lower_bounds.prices import by_prices

@@ -11,7 +11,7 @@ from tests.papers.mesh.test_bisection import FAR, distances, least, shapes
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import LEAST_OF_ALL, best, bounds
-from treecast.lower_bounds.across import fewest_across
+from treecast.lower_bounds.wormhole import fewest_across
 from treecast.models import model
 from treecast.networks import Mesh, Torus, network
 from treecast.papers.mesh.builders import bisection

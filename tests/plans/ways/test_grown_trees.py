@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import treecast
 from tests.strategies import examples
 from treecast.networks.arcs import arcs_of
-from treecast.plans.ways.grown_trees import grown_ways
+from treecast.plans.ways.even_trees import grown_ways
 
 
 @given(

@@ -2,6 +2,10 @@
 
 Trees of shortest paths exchange arcs by simulated annealing. So nodes that would send most in several trees send in few of them.
 Relays join trees, and leave them, as nodes come to hear by way of them or no longer do.
+
+*Grown trees* grow arc by arc, each beside all others: the cheapest arc that leads out of a tree is its next one. It costs more,
+the more sends take its resources, and the later its head hears; over one port a node tells its children one after the other.
+Each tree grows anew a few times.
 """
 
 from collections.abc import Iterator
@@ -140,3 +144,30 @@ def _past_other_relays(network: Network, top: Ints, seed: int) -> NDArray[np.int
         above, port = (np.append(of, -1)[own].astype(np.int32) for of in (arcs.tail, arcs.port))
         own[pruned(network, above, port)[0] < 0] = -1
     return up
+
+
+_MANY_TREES, _LATER = (
+    (1, 2, 4, 8),
+    (0.125, 0.5),
+)  # of each root, and the cost of a step later beside that of a send more
+_PASSES, _TIE = 4, 2.0**-10
+
+
+def grown_ways(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
+    """Yield the ways of grown trees, of data that everybody wants in one copy, and the collective of a message for each tree."""
+    for trees, later in product(_MANY_TREES, _LATER):
+        if roots := roots_of(job, trees):
+            yield of_one_chunk(job, trees, _grown(job, roots, later))
+
+
+def _grown(job: Job[Network], roots: list[int], later: float) -> Ways:
+    from treecast.kernels.plans.growing import grow
+
+    network, wanted = job.network, takes(job.model, job.network)
+    arcs, top = arcs_of(network), np.array(roots, np.int64)
+    up = np.full((len(top), network.nodes), -1, np.int64)
+    ties, load = _TIE * np.random.default_rng(1).random((len(top), network.arcs)), np.zeros(wanted.resources, np.int64)
+    ends = (arcs.first.astype(np.int64), arcs.head.astype(np.int64))
+    table = (wanted.resource, wanted.room, wanted.ports, wanted.gap, wanted.delay)
+    grow(top, *ends, *table, later, _PASSES, ties, load, up)
+    return ways_over(network, roots, up.astype(np.int32))

@@ -36,7 +36,7 @@ class Repaired(NamedTuple):
     anew: bool
 
 
-def repaired_trees(trees: TreeSet, network: Network, most: int = 0, seed: int = 1) -> Repaired:
+def repaired_trees(trees: TreeSet, network: Network, most: int = 0) -> Repaired:
     """Return arc-disjoint spanning trees of the rest of a network, where nodes have their labels from before, from the same
     root.
 
@@ -55,9 +55,9 @@ def repaired_trees(trees: TreeSet, network: Network, most: int = 0, seed: int = 
     count = min(most or len(trees), fewest_ways(network, root).ways if network.nodes > 1 else 1)
     up, depth, old = _what_hangs(trees, network, root, count)
     kept = up >= 0
-    if completed(arcs_of(network), root, up, depth, seed):
+    if completed(arcs_of(network), root, up, depth, 1):
         return Repaired(tree_set(network, root, up), kept, old, False)
-    return Repaired(packed_trees(network, root, count, seed), np.zeros_like(kept), old, True)
+    return Repaired(packed_trees(network, root, count), np.zeros_like(kept), old, True)
 
 
 def shortened(trees: TreeSet, seed: int) -> TreeSet:
@@ -71,7 +71,7 @@ def shortened(trees: TreeSet, seed: int) -> TreeSet:
     return tree_set(network, trees.root, up)
 
 
-def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | None:
+def taken_apart(trees: TreeSet, against: Against) -> TreeSet | None:
     """Return trees whose ways to each node share no other node, or no link, by few exchanges of arcs; None if none are found.
 
     ``trees``: arc-disjoint ones of a network without parallel arcs.
@@ -84,7 +84,7 @@ def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | No
     if len(arcs_of(network, single=True).head) < len(arcs.head):
         return None
     needs = needs_of(arcs, trees.root, against)
-    used = exchanged(arcs, up, trees.height + 1, 2 * _MOVES * up.size, seed, needs=needs)
+    used = exchanged(arcs, up, trees.height + 1, 2 * _MOVES * up.size, 1, needs=needs)
     return tree_set(network, trees.root, up) if used >= 0 else None
 
 

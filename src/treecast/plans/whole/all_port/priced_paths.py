@@ -25,7 +25,7 @@ from treecast.collectives import Collective
 from treecast.collectives.traits import each_to_each, of_any_length, one_to_each, one_with_each
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
-from treecast.lower_bounds.flight import flight
+from treecast.lower_bounds.doors import flight
 from treecast.lower_bounds.job import Problem
 from treecast.models import model
 from treecast.networks import Network

@@ -37,8 +37,7 @@ from treecast.plans.registry import Builder, any_machine, every_port
 from treecast.plans.request import schedule_of
 from treecast.plans.search import MET, best_of
 from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
-from treecast.plans.ways.even_trees import CHANGES, even_ways
-from treecast.plans.ways.grown_trees import grown_ways
+from treecast.plans.ways.even_trees import CHANGES, even_ways, grown_ways
 from treecast.plans.ways.ways import Ways
 from treecast.steps import NEVER
 from treecast.takes import takes

@@ -3,20 +3,34 @@
 Communication model: store-and-forward, one-port, full duplex, messages combine; the broadcast also where they do not.
 Sources: binomial trees; Bruck, Ho, Kipnis, Upfal & Weathersby (1997) for allgather and alltoall; Träff (arXiv 2410.14234) for
 reduce-scatter, which is that allgather backwards. Its sums are commutative.
+
+*On the hypercube* an alltoall exchanges along one dimension after the other, as an orbit (Johnsson & Ho): in each step a node
+sends its neighbour along a dimension all chunks that it holds for the other half of the cube. Where it exchanges with all
+neighbours in a step (`shouting`), the chunks of each pair are divided among the dimensions: part p begins with dimension p, so
+that all links are busy in every step.
 """
+
+from itertools import pairwise
 
 import numpy as np
 
 from treecast.collectives.traits import all_to_all, each_to_each, one_to_all, one_to_each
+from treecast.networks import Cayley, Hypercube, Network
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, rows_of_blocks
+from treecast.plans.built import Built, Job, rows_between, rows_of_blocks
 from treecast.plans.registry import builder
-from treecast.plans.whole.combining.exchange import by_bits, too_large
 from treecast.plans.whole.one_port.models import COMBINING, COMBINING_HALF, EITHER, depth, turn
 from treecast.plans.whole.one_port.skips import skips
-from treecast.ragged import places
-from treecast.schedule import Claims, Rows
+from treecast.ragged import cut_evenly, places
+from treecast.schedule import Claims, Payloads, Rows
+
+_MOST_NODES = 2**14
+
+
+def too_large(network: Network) -> str:
+    """Return why nobody lists the chunks of each send on a network, or an empty text."""
+    return "" if network.nodes <= _MOST_NODES else f"lists the chunks of at most {_MOST_NODES:,} nodes"
 
 
 def _claims(job: Job[Complete]) -> Claims:
@@ -117,3 +131,47 @@ def scatter(job: Job[Complete]) -> Built:
 def alltoall(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its distance has bits set. An orbit."""
     return Built(by_bits(job, [[*range(depth(job))]], tree=0), _claims_by_bits(job))
+
+
+@builder(
+    "recursive-doubling",
+    each_to_each,
+    on=(Hypercube, too_large),
+    under=("whispering", "shouting"),
+    summary="Johnsson & Ho: along one dimension after the other, each part of the chunks beginning with another one",
+)
+def exchange(job: Job[Hypercube]) -> Built:
+    """Combining: node 0 sends each node its messages in d steps, over as few arcs as there can be."""
+    d = job.network.d
+    orders = [[(part + i) % d for i in range(d)] for part in range(d if job.model.ports == "all" else 1)]
+    return Built(by_bits(job, orders), Claims(d, job.collective.messages * d * job.network.nodes**2 // 2))
+
+
+def by_bits(job: Job[Cayley], orders: list[list[int]], **columns: int) -> Rows:
+    """Return rows by which each block goes on by one bit of its node's number a step, each part of it in an order of bits.
+
+    Numbers count from the root. ``columns``: others of ``Rows.of``.
+    """
+    network, messages, root = job.network, job.collective.messages, job.collective.root
+    found, table = list[tuple[int, int, int]](), list[list[tuple[int, int]]]()
+    for order, (first, stop) in zip(orders, pairwise(cut_evenly(messages, len(orders)).tolist()), strict=True):
+        for step, bit in enumerate(order if first < stop else ()):
+            ahead = _spanned(order[step + 1 :])
+            for src in _spanned(order[:step]).tolist():
+                dst = src | 1 << bit
+                blocks = dst | ahead
+                blocks = np.sort(network.translate(root, blocks[blocks < network.nodes])).tolist()
+                if blocks:
+                    found.append((step, src, dst))
+                    table.append([(v * messages + first, v * messages + stop) for v in blocks])
+    step, src, dst = np.array(found, np.int64).reshape(-1, 3).T
+    src, dst = (network.translate(root, ends) for ends in (src, dst))
+    return rows_between(network, Payloads.of(table), step, src, dst, steps=1, **columns)
+
+
+def _spanned(bits: list[int]) -> Ints:
+    """Return the numbers that have some of these bits only."""
+    numbers = np.zeros(1, np.int64)
+    for bit in bits:
+        numbers = np.concatenate([numbers, numbers | 1 << bit])
+    return numbers

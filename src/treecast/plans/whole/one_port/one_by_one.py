@@ -8,6 +8,10 @@ have the chunks that they send.
 
 Where messages combine, rows of one shift go together, and a few shifts twice, for the messages that relays get after the first
 time: x - 1 of N - 1 in an alltoall in x copies, x in an allgather.
+
+*In pairs*: with half duplex every two nodes meet once, as in a tournament. Of N nodes, N odd, those meet in turn t whose numbers
+add up to t modulo N, and one is left out. With one node more, it meets the one that is left out. In a turn both of a pair send
+their M chunks, one after the other.
 """
 
 from typing import Any
@@ -21,7 +25,7 @@ from treecast.plans.built import Built, Job, rows_of_blocks
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder, every_port
 from treecast.plans.whole.all_port.relays import by_relays
-from treecast.plans.whole.one_port.models import EITHER, HALF, check_rows, turn
+from treecast.plans.whole.one_port.models import COMBINING_HALF, EITHER, HALF, check_rows, turn
 from treecast.schedule import Claims
 
 _TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port}
@@ -205,3 +209,41 @@ def _claims_of_all(job: Job[Complete]) -> Claims:
 def together(job: Job[Complete]) -> Built:
     """One-port: an allgather or an alltoall, in the fewest steps there can be."""
     return _alltoall(job) if job.collective.personal else _allgather(job)
+
+
+def _claims_in_pairs(job: Job[Complete]) -> Claims:
+    nodes, messages = job.network.nodes, job.collective.messages
+    turns = nodes - 1 + nodes % 2 if nodes > 1 else 0
+    return Claims(2 * turns * turn(job), messages * nodes * (nodes - 1))
+
+
+@builder(
+    "direct",
+    all_to_all,
+    each_to_each,
+    on=Complete,
+    under=(*HALF, *COMBINING_HALF),
+    claims=_claims_in_pairs,
+    summary="every two nodes meet once, as in a tournament, and each sends the other its block",
+    orbit=False,
+)
+def in_pairs(job: Job[Complete]) -> Built:
+    """One-port, half duplex: 2M(N - 1) steps for even N and 2MN for odd N, the fewest there can be; M N (N - 1) transmissions.
+
+    Where messages combine, as many as for M = 1; these are not the fewest.
+    """
+    nodes = job.network.nodes
+    check_rows(nodes, nodes - 1, job.network)
+    meeting, low, high = _meetings(nodes)
+    step = np.concatenate([2 * meeting, 2 * meeting + 1]) * turn(job)
+    source, target = np.concatenate([low, high]), np.concatenate([high, low])
+    block = source * nodes + target if job.collective.personal else source
+    return Built(rows_of_blocks(job, step, source, target, block, tree=0), _claims_in_pairs(job))
+
+
+def _meetings(nodes: int) -> tuple[Ints, Ints, Ints]:
+    """Return the turn, and the two nodes, of each pair."""
+    odd = nodes - 1 + nodes % 2
+    low, high = np.triu_indices(nodes, 1)
+    turn = np.where(high < odd, low + high, 2 * low) % max(odd, 1)
+    return turn, low, high

@@ -1,1 +1,0 @@
-"""Plans in which messages combine."""
