@@ -95,7 +95,9 @@ def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
 def _is_small(job: Job[Any]) -> bool:
     """Return whether few chunks arrive at all nodes together, so that it costs little to ask more builders."""
     collective = job.collective
-    return collective.chunks * (1 if collective.personal else job.network.rank_count) * job.copies <= _FEW_ARRIVALS
+    # where messages combine, all chunks of a block are one
+    pieces = collective.first_blocks if job.model.combining else collective.chunks
+    return pieces * (1 if collective.personal else job.network.rank_count) * job.copies <= _FEW_ARRIVALS
 
 
 @until_registered
