@@ -17,11 +17,13 @@ import sys
 import time
 from collections import Counter
 from functools import partial
-
-from tests.test_golden_steps import known, planned
+from pathlib import Path
 
 from treecast.errors import TreecastError
 from treecast.plans import all_builders, registry
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that the golden lines are found beside this folder
+from tests.test_golden_steps import known, planned
 
 
 class _Late(Exception):  # noqa: N818

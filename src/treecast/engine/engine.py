@@ -104,7 +104,8 @@ class Engine:
         self._sum_of = {result: chunk for chunk, result in part.results.items()}
         self.outcome = PartOutcome(set(part.held), {}, set(), set())
         self._transfers = [_Active(transfer, transfer.first) for transfer in transfers]
-        self._awaiting: dict[int, list[_Active]] = {}  # transfers whose next chunk is not there yet
+        # transfers whose next chunk is not there yet, each once: who stood there twice would be posted twice, and so on
+        self._awaiting: dict[int, dict[_Active, None]] = {}
         self._expected = Expected(transfer for transfer in transfers if not transfer.sends)
         self._void: set[int] = set()  # sums that lack a contribution for good
         self._memory = Memory(part, (transfer for transfer in transfers if transfer.sends))
@@ -151,7 +152,7 @@ class Engine:
             if transfer.sends:
                 buffer, lands = self._outgoing(transfer, chunk), False
                 if buffer is None:
-                    self._awaiting.setdefault(chunk, []).append(active)
+                    self._awaiting.setdefault(chunk, {})[active] = None
                     return
                 if not self._turns.take(active, transfer.step_of(chunk), transfer.peer):
                     return
