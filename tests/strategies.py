@@ -79,7 +79,7 @@ def planned_of(draw, kinds=KINDS, specs=("star:3", "hypercube:2", "hypercube:3",
     """A right schedule of any kind on a small network, by any of its builders; an orbit may be written out."""
     kind, where = draw(st.sampled_from(kinds)), network(draw(st.sampled_from(specs)))
     builder = draw(st.sampled_from([b for b in all_port(kind, where) if fits(b, kind, where)]))
-    copies = draw(st.integers(1, builder.most_copies(where)))
+    copies = 1 if COLLECTIVES[kind].adds else draw(st.integers(1, builder.most_copies(where)))
     root = 0 if kind in ALL_SOURCE else draw(st.integers(0, where.nodes - 1))
     messages = draw(st.integers(1, 4))
     schedule = plan(kind, where, root=root, messages=messages, copies=copies, builder=builder.name)

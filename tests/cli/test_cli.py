@@ -385,7 +385,7 @@ def test_any_tokens(files, capsys, monkeypatch, tokens):
     out, err = capsys.readouterr()
     assert status in (0, 1, 2)
     assert re.fullmatch(r"(wrote [^\n]+\n)?", err) if status < 2 else re.fullmatch(r"error: [^\n]+\n", err)
-    assert status < 2 or out == ""
+    assert status < 2 or out == "" or set(json.loads(out)) == {"error"}
     assert not [name for name in os.listdir(files) if name.startswith(".treecast")]
 
 

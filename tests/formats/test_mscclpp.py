@@ -58,7 +58,7 @@ def test_what_does_not_fit_is_refused_with_what_would():
     ) if False else None
     carry_out(smaller := plan("broadcast", "path:4", messages=fit), formats.encode(smaller, "mscclpp"))
     with pytest.raises(FormatError, match="semaphores of a GPU do not fit"):
-        formats.encode(planned("reduce-scatter", "mesh:3x4"), "mscclpp")
+        formats.encode(planned("reduce-scatter", "torus:4x4"), "mscclpp")
     with pytest.raises(FormatError, match="plan with --model all-port"):
         formats.encode(plan("broadcast", "mesh:3x3", model="wormhole"), "mscclpp")
 

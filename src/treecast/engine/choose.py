@@ -49,7 +49,8 @@ def check_survive(kind: str, where: Network, survive: int, model: str = ALL_PORT
 
 def most_survived(kind: str, where: Network, model: str = ALL_PORT) -> int:
     """Return how many failures a collective survives on a network."""
-    return 0 if COLLECTIVES[kind].one_way else _most_copies(where, kind, model) - 1
+    one_copy = COLLECTIVES[kind].one_way or COLLECTIVES[kind].adds
+    return 0 if one_copy else _most_copies(where, kind, model) - 1
 
 
 def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0, *, model: str = ALL_PORT) -> int:
