@@ -33,7 +33,9 @@ _MOST_HOPS = 2**13  # of a plan: chunks of all sources, times nodes
 _WORSE = 3  # numbers of chunks in a row, and it is content
 _DEARER = 2.0  # times as long as by all cheaper arcs: such arcs are left out for a try
 _MOST_LEFT_OUT = 3
-_HOPELESS = 1.5  # times the least seconds so far, in as many chunks: other numbers of chunks are not tried without such arcs
+_HOPELESS = (
+    1.5  # times the least seconds so far, in as many chunks: other numbers of chunks are not tried without such arcs
+)
 
 
 def shaped(

@@ -11,12 +11,9 @@ from types import MappingProxyType
 from typing import Any, NoReturn, cast
 from xml.parsers import expat
 
-import yaml
-
 _DEEPEST_XML, _LONGEST = 256, 1 << 16
 _DEEPEST_JSON = 64
 _DEEPEST, _MOST = 32, 1 << 20
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def json_of(data: bytes) -> Any:
@@ -52,9 +49,12 @@ def yaml_of(data: bytes) -> Any:
 
     Raises ValueError when it is no YAML, or has an anchor, an alias, a tag, or more than 32 levels or 2^20 values.
     """
+    import yaml  # which most networks do without
+
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     deep = many = 0
     try:
-        for event in cast(Any, yaml).parse(data, Loader=_LOADER):
+        for event in cast(Any, yaml).parse(data, Loader=loader):
             many += 1
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
                 raise ValueError(_at(event, "has an anchor or alias: write the value out"))
@@ -63,7 +63,7 @@ def yaml_of(data: bytes) -> Any:
             deep += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if deep > _DEEPEST or many > _MOST:
                 raise ValueError(_at(event, f"is more than {_DEEPEST} levels deep, or the file has {_MOST:,} values"))
-        return cast(Any, yaml).load(data, Loader=_LOADER)
+        return cast(Any, yaml).load(data, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise ValueError(f"it is no YAML: {error.problem}" + (f" in line {mark.line + 1}" if mark else "")) from None
