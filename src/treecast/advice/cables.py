@@ -172,6 +172,7 @@ def cables(found: Switchless) -> Description:
 
 @describe.register
 def _(found: Switchless) -> Description:
+    # 1. A row for each wiring, the best first.
     best = found.wirings[0]
     columns = ("", "cables", "degrees", "builder", "chunks", "steps", "time", "bound", "dead nodes", "dead cables")
     rows = [
@@ -189,11 +190,13 @@ def _(found: Switchless) -> Description:
         )
         for each in found.wirings
     ]
+    # 2. How good the best is, and how to wire it.
     count, said = f"{found.looked_at:,}", f"by their bounds, others could do it {found.sooner:.1%} sooner"
     of = f"all {count} {found.every}" if found.every else f"{count} graphs, not all that there are"
     said = "no other can do it sooner" if found.proved else said
     notes = [f"*: the best of {of}; {said}", "dead nodes, dead cables: how many leave the others joined"]
     notes += ["the cables of the best:", *cables(found).notes]
+    # 3. Figures for programs.
     figures = {
         "collective": found.kind,
         "bytes": found.amount.total,

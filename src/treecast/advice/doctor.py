@@ -249,12 +249,14 @@ def _rate(busbw: float) -> str:
 
 @describe.register
 def _(found: Diagnosis) -> Description:
+    # 1. The network and the log.
     top, rings = max(found.sizes, key=lambda each: each.size, default=None), found.rings
     lines: dict[str, object] = {
         "network": found.network.spec,
         "log": f"{found.log.tool}: {found.kind}, {count_of(found.ranks, 'rank')}"
         + (f" on {count_of(found.hosts, 'host')}" if found.hosts else ""),
     }
+    # 2. How much of what the cables allow was reached, and where to look.
     better = rings is not None and rings.other > rings.busbw * 1.01
     if top is not None:
         share = top.busbw / top.most
@@ -272,6 +274,7 @@ def _(found: Diagnosis) -> Description:
         lines["rings"] = [f"{what}: at most {_rate(rings.busbw)} GB/s busbw, by {busy}", said]
     if found.remarks:
         lines["remark"] = list(found.remarks)
+    # 3. The table, size by size, and figures for programs.
     columns = ("size", "time", "busbw GB/s", "takes at least", "busbw at most", "reached")
     cells = list[tuple[str, ...]]()
     for each in found.sizes:

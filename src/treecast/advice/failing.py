@@ -268,6 +268,7 @@ def spell_worst(found: Failures) -> list[str]:
 
 @describe.register
 def _(found: Failures) -> Description:
+    # 1. Parts that do alike are one line.
     seconds, rows = found.seconds, defaultdict[tuple[str, str, str], list[Failure]](list)
 
     def time(share: float | None) -> str:
@@ -280,12 +281,14 @@ def _(found: Failures) -> Description:
         names = [part.name for each in alike for part in each.parts]
         least = "" if seconds is None or alike[0].cut_off else time(alike[0].more)
         cells.append((sort, list_few(names, _NAMED), len(names), does, least, planned))
+    # 2. Words on all of it.
     lines: dict[str, object] = {"network": found.network.spec}
     if seconds is not None and found.total is not None:
         said = spell_total(found.kind, found.total)
         planned = "" if found.planned is None else f", {time(found.planned)} by a plan"
         lines["takes"] = f"{spell_seconds(seconds)} at least{planned}: {said}, start-up times left out"
     lines["worst"] = spell_worst(found) or f"no cable or switch costs {found.kind} time"
+    # 3. Figures for programs, part by part.
     figures = {
         "network": found.network.spec,
         "collective": found.kind,

@@ -92,6 +92,7 @@ def bandwidths(kind: str, ranks: int, total: int, seconds: float) -> Description
 
 def read_log(text: str, kind: str = "") -> Log:
     """Return what a log says. ``kind``: the collective, where it does not tell. Raises FormatError when it has no table."""
+    # 1. Line by line: where a table belongs, who the ranks are, and rows of numbers.
     found, here, columns, fastest = Log(), "", list[str](), dict[str, str]()
     for line in text.splitlines():
         if said := _PERF.search(line):
@@ -118,12 +119,15 @@ def read_log(text: str, kind: str = "") -> Log:
             if all(_NUMBER.fullmatch(word) for word in (time, size)):
                 found.tables.setdefault(here, []).append(LogRow(int(float(size)), float(time) * 1e-6))
                 found.factors.setdefault(here, []).extend(_factor(row))
+    # 2. Rings are said by several ranks; tables without a name belong to the collective that is asked for, or looks
+    # like it.
     found.rings = list({tuple(each): each for each in found.rings}.values())
     rows, factors = found.tables.pop("", []), found.factors.pop("", [])
     guess = kind or _guessed(fastest, len(found.hosts) or found.ranks)
     if rows and guess:
         found.tables.setdefault(guess, []).extend(rows)
         found.factors.setdefault(guess, []).extend(factors)
+    # 3. Nothing: say what would be right.
     if not found.tables:
         looks = next((each.summary for each in readers().values() if each.recognises(text[:HEAD].encode())), "")
         if looks:

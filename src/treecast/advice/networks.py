@@ -95,6 +95,7 @@ def advise(
     >>> found.options[0].network
     'circulant:16,1,4'
     """
+    # 1. All members of families that have the size.
     if find_kind(kind).lengths:
         raise PlanError(f"{kind} has blocks of different lengths: plan it on each network, as advise has none for it")
     options, left_out = list[Design](), list[tuple[str, str]]()
@@ -102,11 +103,13 @@ def advise(
     for place, spelling in enumerate(members):
         report(place, len(members), spelling)
         try:
+            # 2. The network of a spelling, if there is one.
             where = find_network(spelling)
         except NetworkError as error:
             left_out.append((spelling, str(error)))
             continue
         # one card goes to a switch, which joins every pair
+        # 3. A plan on each machine, for as many faults as are asked for, and a few more.
         machines = ("all-port", "one-port") if where.every_pair_joined else ("all-port",)
         for machine, more in product(machines, range(_MORE + 1)):
             asked = Requirements(kind, machine, survive + more, amount, costs, most_degree, rate_per)
@@ -123,6 +126,7 @@ def advise(
         raise PlanError(
             f"no network of these sizes has a plan of {kind} that survives {count_of(survive, 'fault')}{why}"
         )
+    # 4. Mark what nothing beats, sort, and name networks that are the same graph.
     marked = [replace(each, front=not any(other.beats(each) for other in options)) for each in options]
     marked.sort(key=lambda each: (each.seconds, each.links) if sort == "time" else (each.links, each.seconds))
     same = same_graphs([find_network(spec) for spec in dict.fromkeys(each.network for each in marked)])

@@ -213,6 +213,7 @@ def _try_blocks(
     group: Group, ends: tuple[Piece, Piece | None], how: Sums, task: SumTask, living: Sequence[int]
 ) -> Steps[None]:
     """Sum block b at the b-th of the living ranks, and bring it to who wants it."""
+    # 1. In shared memory, one rank adds and all read.
     me, (given, out), width = group.rank, ends, width_of(ends[0], how)
     if is_shared(group, len(given) * group.size):
         parts = yield from hand_up(group, given, dict.fromkeys(living, len(given)), living[0])
@@ -221,6 +222,7 @@ def _try_blocks(
         copy_here(sum_here, parts[-1] if parts else sum_here)
         yield from hand_down(group, sum_here, living[0], 1, bool(parts))
         return
+    # 2. All ranks together, where the transport can.
     together = group.goes_together(len(given)) if task.is_for_all else None
     if together is not None and how.any_order:
         yield from group.came(together.allreduce(given, out, how), {living[0]: out})
@@ -231,6 +233,7 @@ def _try_blocks(
     if together is not None:
         yield from _try_together(group, together, (given, out), how, block)
         return
+    # 3. Owners get all parts of their blocks, and add them.
     takers: Sequence[int] = living if me in owners else ()
     parts = scratches(group, takers, block[me].stop - block[me].start if takers else 0)
     if takers:
@@ -242,6 +245,7 @@ def _try_blocks(
         group.lack(me, parts[me])
     elif takers:
         fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0, prefix=task.prefix)
+    # 4. They give the sums to whoever wants them.
     sums = {rank: place for rank in living if (place := task.place(rank, living)) is not None}
     if out is not None and me in sums:
         for owner in owners:

@@ -30,7 +30,7 @@ from treecast.simulation.faults import Failing, faults_of
 
 __all__ = ["Drawing", "draw", "save"]
 
-_DPI = 150
+_DPI = 150  # dots in an inch of a PNG
 _MOST_FRAMES = 400
 _MILLISECONDS, _LAST = 700, 2500  # how long a step of a GIF is shown, and the end
 _SHOWN = ("text", "svg", "html")
@@ -130,6 +130,7 @@ def draw(
     >>> treecast.draw(schedule, ax=left) is left
     True
     """
+    # 1. What is drawn, and into what.
     if output is not None and ax is not None:
         raise TreecastError("a picture goes into a file or into axes: leave out output, or ax")
     if figsize is not None:
@@ -140,10 +141,12 @@ def draw(
     _check(subject, tree, bool(faults), steps)
     failing = faults_of(subject.network, faults) if isinstance(subject, Schedule) else None
     view = View(failing or None, None if tree == "all" else tree, ascii, steps=steps, every=tree == "all")
+    # 2. The first picture of such a medium that fits; moving ones are drawn step by step.
     medium, entry = choose_first(subject, ("axes",) if ax is not None else media, kind, view)
     if medium in MOVING and output is not None:
         _draw_moving(subject, output, (entry, view, look))
         return None
+    # 3. Text and pages.
     if medium not in FIGURE:
         if not look.plain:
             raise TreecastError(f"a {medium} has no look of a figure: write to {', '.join(_METADATA)}")
@@ -152,6 +155,7 @@ def draw(
             return Drawing(contents, medium, entry.summary)
         write_whole(output, f"{contents}\n".encode())
         return None
+    # 4. Figures.
     page = drawn_on(lambda page: entry.draw(subject, replace(view, page=page)), look, ax)
     if ax is not None:
         return ax

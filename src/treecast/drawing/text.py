@@ -205,6 +205,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     A node's line shows the load of its link towards the root in each step: flits, of the message with that sign, or a control
     flit. Of more than ``max_steps`` steps several share a column. Of more than ``max_nodes`` nodes the first are shown.
     """
+    # 1. Which nodes have a line, in the order of a walk through the tree.
     streams = MessageStreams(schedule)
     network, root = schedule.network, schedule.part.root
     walk, rows = streams.walk(), schedule.rows
@@ -215,6 +216,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     shown = others[: max_nodes - 1]
     place = np.full(network.nodes, -1)
     place[shown] = np.arange(len(shown))
+    # 2. How many steps share a column, and what stands in each.
     scale = -(-schedule.steps // max_steps) or 1
     controls = streams.controls()
     passages = streams.passages(np.flatnonzero(~rows.control & (place[streams.ends[1]] >= 0)))
@@ -223,6 +225,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     cells = _cells_of_lanes(passages, place, signs, (len(shown), -(-schedule.steps // scale)), scale)
     _mark_controls(cells, controls, place, scale, marks)
     ends = _ends(streams, passages)
+    # 3. The lines, below a ruler and the root.
     labels = [network.label(u) for u in (root, *shown.tolist())]
     width, far = max(len("step"), *map(len, labels)), max(4, len(str(int(walk.depth[shown].max(initial=0)))))
     columns = len(cells[0]) if cells else 0
@@ -232,6 +235,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
         flits = int(streams.flits[u])
         told = f"{signs[u]}: {count_of(flits, 'flit')}" + (f", @{ends[u]}" if ends[u] else "") if flits else "null"
         lines.append(f"{label:{width}} {int(walk.depth[u]):{far}}  {''.join(cell)}  {told}")
+    # 4. What signs mean, and what is left out.
     lines += [
         "",
         *_legend_of_lanes(

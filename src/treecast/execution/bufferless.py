@@ -46,6 +46,7 @@ class BufferlessRun(Stepped):
 
 @describe.register
 def _(done: BufferlessRun) -> Description:
+    # 1. The outcome of each message.
     schedule, intact = done.schedule, set(done.intact)
     messages: list[dict[str, Any]] = [
         {
@@ -57,6 +58,7 @@ def _(done: BufferlessRun) -> Description:
         }
         for node, content in sorted(done.contents.items())
     ]
+    # 2. Words and figures of the run.
     faults, total = done.faults.describe(schedule.network), len(messages)
     lines = {
         "delivered": f"{'every one' if done.holds else f'only {len(intact):,}'} of {count_of(total, 'message')}",
@@ -72,6 +74,7 @@ def _(done: BufferlessRun) -> Description:
         "most_held_for_others": done.held,
         "messages": messages,
     }
+    # 3. The line of buffers goes before that of time.
     more = done.lines_of_run()
     more |= {
         "buffers": f"no node ever held more than {count_of(done.held, 'flit')} for others",

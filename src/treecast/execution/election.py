@@ -140,11 +140,14 @@ def elect(
     With several copies a node sends on in a tree only the copy it got in that tree, so that no liar alters two of them. With
     one copy it sends on the first that came.
     """
+    # 1. Who lies, and room for all data.
     began, faults = time.perf_counter(), faults or Faults()
     check_liars(schedule, liars)
     layout = file_layout(schedule.collective, len(data), schedule.sizes)
     state = _ElectionState(schedule, layout, data, lying=liars, living=Living(schedule, faults))
+    # 2. Move bytes, step by step.
     went = carry_out(schedule, faults, began, lambda sends: _pass_on(state, sends), progress)
+    # 3. Each living node elects, chunk by chunk.
     nodes = schedule.network.nodes
     elected = np.zeros((nodes, schedule.collective.chunks), np.int8)
     existing = Faults({node: step for node, step in faults.nodes.items() if step == 0})

@@ -110,15 +110,18 @@ def file_layout(collective: Collective, size: int, sizes: Sizes | None = None) -
     file has what each rank adds, rank by rank, and then the copies. ``sizes``: how a schedule that was planned for bytes cuts
     as many.
     """
+    # 1. As it was planned for bytes.
     if sizes is not None and not collective.sums and size == sizes.total(collective):
         return Layout(sizes.bounds(collective))
     if not collective.sums:
         return Layout(chunk_bounds(collective, size))
+    # 2. Sums of a demand: all contributions and copies alike.
     if collective.demand is not None:
         given, added = collective.given(), 2 * collective.sums
         brought = collective.chunks - added + int((given.stop - given.first)[given.first < added].sum())
         widths = np.where(np.arange(collective.chunks) < added, _NUMBER, 1)
         return Layout(starts(widths * -(-size // brought)))
+    # 3. Sums: each byte becomes a number, in sums and finished sums.
     part = -(-size // len(collective.ranks))
     bounds = chunk_bounds(collective, part * _NUMBER, _NUMBER)
     if collective.results:
@@ -249,6 +252,7 @@ def mask_of(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:
 
 def _cover(marks: NDArray[Any], row: Any, first: Ints, stop: Ints) -> NDArray[Any]:
     """Return how many ranges cover each place of each row; ``marks``: zeros, one more a row than places."""
+    # up by one where a range begins, down behind its end: the sum so far is how many cover a place
     np.add.at(marks, (row, first), 1)
     np.add.at(marks, (row, stop), -1)
     return np.add.accumulate(marks, axis=1, dtype=marks.dtype, out=marks)[:, :-1]
@@ -285,6 +289,7 @@ def completed_by(program: Schedule, node: int) -> Ints:
         mine, marks = (end[piece.row] == node) & (piece.stop > len(sums)), np.zeros((1, 2 * len(sums) + 1), np.int64)
         return _cover(marks, 0, piece.first[mine], piece.stop[mine])[0, len(sums) :] > 0
 
+    # who is told the finished sum does not complete it
     untold = ~finished(program.rows.dst)
     return sums[untold if node in program.part.ranks else untold & finished(program.rows.src)]
 

@@ -111,6 +111,7 @@ def run(
     ``take`` is called at the end with each living node that ends with all it wants, and its bytes, in the order of the chunks.
     ``layout``: where the chunks lie in the data; default: it is one file.
     """
+    # 1. Layout and buffers, and what nodes have at first.
     began, faults = time.perf_counter(), faults or Faults()
     layout = layout or file_layout(schedule.collective, len(data), schedule.sizes)
     collective, nodes = schedule.collective, schedule.network.nodes
@@ -124,7 +125,9 @@ def run(
         said = state.memory.copy() if collective.shared else state.memory  # the sums so far change
         return len(sent), len(sent) - len(heard), partial(_receive, state, sends, heard, said)
 
+    # 2. Move bytes, step by step.
     went = carry_out(schedule, faults, began, do, progress)
+    # 3. What each node has in the end, and whether it is right.
     to_have = wanted(collective, faults)
     every = ranges_by_node(to_have, nodes)
     digests, true_digests = digests_by_node(layout, state.memory, true, every)
@@ -187,6 +190,7 @@ def _find_sent(state: _RunState, sends: Sends) -> tuple[Ints, Ints]:
         first, stop = (schedule.collective.messages * at for at in (schedule.initiator, schedule.initiator + 1))
         speaks &= ((sends.chunk >= first) & (sends.chunk < stop)) | state.held[sends.src, first]
     if schedule.sparing:
+        # a sparing node is silent over arcs by which it has sent a chunk, or got it
         arc = network.arc(sends.src, sends.port)
         back = network.arc(sends.dst, network.back(sends.src, sends.port))
         back = np.where(schedule.answers[sends.row], len(state.received_over) - 1, back)

@@ -41,6 +41,7 @@ def run_on_files(
     wants, called like the node; sums are numbers of 8 bytes. Raises FormatError when a file cannot be read or written, PlanError
     or FaultError when the schedule cannot be carried out on these files, or under these faults and liars.
     """
+    # 1. Messages for, or from, one node each: flit by flit.
     if schedule.collective.traits.one_way:
         if len(liars):
             raise PlanError(
@@ -54,6 +55,7 @@ def run_on_files(
         if output is not None:
             write_messages(moved, files, output)
         return moved
+    # 2. The data: of a folder, the files one behind the other.
     files, lengths = dict[int, Path](), schedule.collective.lengths
     if lengths is not None and Path(path).is_dir():
         check_folder(schedule.collective)
@@ -64,14 +66,17 @@ def run_on_files(
         data = b"".join(messages[node] for node in lengths.sequence.tolist() if node in messages)
     else:
         data, layout = read_whole(path), None
+    # 3. An election among copies.
     if len(liars):
         if output is not None:
             raise PlanError("--output writes the data that arrives, not the elected data: leave it out, or the liars")
         if layout is not None:
             raise PlanError("where nodes lie the data is one file, not a folder: name a file, or leave the liars out")
         return elect(schedule, data, liars, faults)
+    # 4. An ordinary run; what arrives goes to a folder.
     if output is None:
         return run(schedule, data, faults, layout=layout)
+    # before anything runs: nobody waits for a run whose results cannot be written
     check_target(files, output)
     received, suffix = list[tuple[str, bytes]](), "" if schedule.collective.sums or files else Path(path).suffix
     done = run(

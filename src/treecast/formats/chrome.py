@@ -197,6 +197,7 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, times: _Times, show
 
     One that is lost stands at its source alone, in the colour of terrible things; one that is not sent nowhere.
     """
+    # 1. Both ends of an arc have a line: 2 port as it leaves, 2 port + 1 as it arrives.
     nodes, steps = shown
     network, one = messages.schedule.network, parcels(messages)
     label = network.labels(np.arange(len(nodes)))
@@ -204,6 +205,7 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, times: _Times, show
     thread = np.full(network.nodes * network.ports, -1)
     thread[network.arc(tail, out)] = 2 * back + 1
     arriving = thread[network.arc(messages.src, messages.port)]
+    # 2. Messages that go together are one event, at each end that is shown.
     for several in np.split(np.argsort(one, kind="stable"), np.flatnonzero(np.diff(np.sort(one))) + 1):
         which = several[fates.sent[several]]
         if not len(which):
@@ -229,6 +231,7 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, times: _Times, show
         for node, thread in ((src, 2 * int(messages.port[m])), (dst, int(arriving[m]))):
             if nodes[node] and (node == src or fates.arrived[m]):
                 yield event | {"pid": node, "tid": thread}
+    # 3. Arrows between them.
     yield from _arrows(messages, fates, arriving, times, shown)
 
 

@@ -47,6 +47,7 @@ _MOST_ALONE = 2**31 - 1
 
 def header_of(schedule: Schedule) -> Header:
     """Return the header of a schedule. Raises FormatError when its network can be neither found again nor held by it."""
+    # 1. What a file can say.
     collective, network, recipe, sizes = schedule.collective, schedule.network, schedule.recipe, schedule.sizes
     lengths, costs, claims = collective.lengths, schedule.costs, schedule.claims
     in_order = lengths is None or not bool((np.diff(lengths.sequence) < 0).any())
@@ -58,6 +59,7 @@ def header_of(schedule: Schedule) -> Header:
         if sizes is None
         else [sizes.block, sizes.chunk, sizes.data, None if sizes.data is None else sizes.item]
     )
+    # 2. What each word says; None where it says nothing.
     found: dict[str, object] = {
         "network": network.spec,
         **graph.words_of(network),
@@ -91,6 +93,7 @@ def header_of(schedule: Schedule) -> Header:
         "planned-copies": recipe.copies or None,
         "claims": claims and f"steps={claims.steps} transmissions={claims.transmissions}",
     }
+    # 3. As text, which a reader takes.
     header = {word: str(value) for word, value in found.items() if value is not None}
     _check(header)
     return header
@@ -160,6 +163,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
 
     Raises FormatError when the header lacks or misuses a word, or when the parts do not fit.
     """
+    # 1. Words that have to be there, and plain values.
     for word in ("network", "collective"):
         if word not in header:
             raise FormatError(f"the file does not say its {word}: it needs a line '{word} …'")
@@ -168,6 +172,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         if header.get(word, "no") not in ("yes", "no"):
             raise FormatError(f"{word} is yes or no, not {shorten(header[word])!r}")
     try:
+        # 2. The network first, as all other words name its nodes.
         where = graph.network_of(header)
         # a root that is not given is number 0, whatever is labelled "0"
         root = where.node(header["root"]) if "root" in header else 0
@@ -186,6 +191,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
                 lengths=_lengths(header, where),
                 owners=_owners(header, where),
             )
+        # 3. The rows last, since they go by the network and its symmetry.
         _check_symmetry(header, where)
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
@@ -206,6 +212,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
             sizes=_sizes(header),
             costs=_costs(header, where),
         )
+        # 4. What old files did not say, and the proof of a bound.
         if graph.ADDS not in header and added_by_plain_relays(where, schedule.rows, collective.sums).any():
             schedule = replace(schedule, network=where.adding())  # files did not say it once, and all relays added
         carry(schedule, _proof(header))

@@ -53,6 +53,7 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
 
     Raises FormatError or TreecastError when the facts that are told do not fit the file, or it is too large to judge.
     """
+    # 1. What the file says of its job, or what is told of it.
     program = listed.program
     file = Judged(Findings(listed.format, allowed=told.allow), f"this file of {listed.format}", _NOUNS)
     found, pairs = file.found, find_pairs(program)
@@ -66,6 +67,7 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
     file.known |= figures_of(
         program.ranks, (program.rank[pairs.send], program.to[pairs.send]), program.units[pairs.send]
     )
+    # 2. Rules, each only where those before are kept.
     if judge_pairs(found, program, pairs, "bytes"):
         order = _find_order(found, listed, pairs)
         if judge_order(found, order):

@@ -17,6 +17,10 @@ The grammar of the text is in docs/reference/formats/text.md.
     0+4 1234>2134 port=0 tree=0 0-1,4-5
 
 The binary one has a header in JSON, the columns as they lie in memory, and a digest at the end: docs/reference/formats/binary.md.
+
+How a binary file goes:
+
+    magic and version │ 8 bytes: length of the header │ header, JSON │ columns of rows │ start, first, stop │ SHA-256 of all
 """
 
 import codecs
@@ -115,6 +119,7 @@ def _as_written(data: bytes) -> bytes:
 @importer("text", recognises=begins_with(_MAGIC, codecs.BOM_UTF8 + _MAGIC))
 def decode_text(data: bytes) -> Schedule:
     """Return the schedule of a text file. Raises FormatError with the line where it stops being one."""
+    # 1. The first line says the version.
     data = _as_written(data)
     first = data[: data.find(b"\n") + 1]
     if first not in _VERSIONS:
@@ -122,6 +127,7 @@ def decode_text(data: bytes) -> Schedule:
         if re.fullmatch(rb"treecast [0-9]{1,9}\n", first):
             raise FormatError(f"this file has format version {first.split()[1].decode()}: this treecast reads {known}")
         raise FormatError(f"this is no treecast file: its first line is not 'treecast {VERSION}'")
+    # 2. The second line may be the digest of what follows.
     body, before = data[len(first) :], 1
     if body.startswith(b"digest "):
         line, _, body = body.partition(b"\n")
@@ -130,6 +136,7 @@ def decode_text(data: bytes) -> Schedule:
             raise FormatError(
                 "the file was changed or cut off: its digest does not match (if you edited it, delete its second line)"
             )
+    # 3. Lines with their numbers, without comments.
     found = text_of(body, "treecast text file").split("\n")
     if found.pop():
         raise FormatError(f"line {before + len(found) + 1}: the last line is cut off (it does not end)")
@@ -139,6 +146,7 @@ def decode_text(data: bytes) -> Schedule:
         for place, line in enumerate(found, before + 1)
         if line.strip() and line != "#" and not line.startswith("# ")
     )
+    # 4. The header, until the line that counts the rows; then the rows.
     header: Header = {}
     for place, line in numbered:
         if not read_word(header, line, "rows"):
@@ -246,12 +254,14 @@ def _shapes(rows: int, payloads: int, ranges: int, node_bytes: int) -> dict[str,
 @importer("binary", recognises=begins_with(MAGIC))
 def decode_binary(data: bytes) -> Schedule:
     """Return the schedule of a binary file. Raises FormatError when it is cut off or was changed."""
+    # 1. The version and the digest.
     version = _BINARY_VERSIONS.get(bytes(data[:_MAGIC_SIZE]))
     if version is None:
         raise FormatError("this is no binary treecast file: it does not begin like one")
     body = memoryview(data)[:-_DIGEST]
     if hashlib.sha256(body).digest() != data[-_DIGEST:]:
         raise FormatError("the file was changed or cut off: its digest does not match")
+    # 2. The header says how long the columns are: a file of another length is none.
     begin = _MAGIC_SIZE + _SIZE
     end = begin + int.from_bytes(body[_MAGIC_SIZE:begin], "little")
     header = _header(bytes(body[begin : min(end, len(body))]))
@@ -259,6 +269,7 @@ def decode_binary(data: bytes) -> Schedule:
     shapes = _shapes(rows, payloads, ranges, 8 if node_bytes == 8 else 4)
     if node_bytes not in (4, 8) or end + sum(of.itemsize * length for of, length in shapes.values()) != len(body):
         raise FormatError("this binary file holds no schedule: its columns are not as long as its header says")
+    # 3. The columns, as they lie in the file.
     arrays: dict[str, NDArray[Any]] = {}
     for name, (of, length) in shapes.items():
         arrays[name] = np.frombuffer(body, of, length, end)

@@ -169,6 +169,7 @@ class Reading:
 
     def listed(self, eager: bool) -> Listed:
         """Return the operations. Raises FormatError when an operation names a rank that is not there."""
+        # 1. The columns of operations, and what they wait for.
         table = np.array(self._rows, np.int64).reshape(-1, 6)
         rank, kind, peer, tag, size, line = (column.copy() for column in table.T)
         wrong = np.flatnonzero((kind > 0) & ((peer >= self.ranks) | (peer == rank)))
@@ -184,6 +185,7 @@ class Reading:
             said = _SPELLED[int(kind[one])].format(peer[one], tag[one])
             return f"rank {rank[one]}, {self.noun} {line[one]} ({said})", (int(rank[one]), int(line[one]))
 
+        # 2. The program.
         program = Program(
             ranks=self.ranks,
             rank=rank,
@@ -199,6 +201,7 @@ class Reading:
             begun=begun > 0,
             where=where,
         )
+        # 3. What comments say of a schedule.
         columns = np.array(self._said, np.int64).reshape(-1, 5).T
         lines = line[columns[0]] if self.noun == "line" else line[:0]
         said = Comments._make((*columns, Payloads.of([ranges for _, ranges in self._payloads.values()]), lines))

@@ -33,7 +33,7 @@ from treecast.schedule.sizes import blocks_of
 _Way = tuple[int, int, list[tuple[int, int]]]
 """Two nodes, and the arcs of a way from one to the other."""
 _LEAST = 65_472  # bytes of a chunk: SimGrid sends shorter ones in another regime
-_TAGS = 30_000
+_TAGS = 30_000  # of messages; then they begin again
 _MOST_NODES = 512
 _FIRST = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -296,6 +296,7 @@ judge = judge_lists("simgrid", read_traces, recognises=begins_like(_BEGIN), fold
 
 def _read(reading: Reading, ranks: dict[int, _Trace], words: list[str], line: int) -> None:
     """Read a line of some rank."""
+    # 1. Is it a line that can stand here?
     rank, word, numbers = read_number(words[0], line, MOST_RANKS - 1), "".join(words[1:2]).lower(), words[2:]
     if _COLLECTIVE.fullmatch(word):
         raise FormatError(
@@ -309,6 +310,7 @@ def _read(reading: Reading, ranks: dict[int, _Trace], words: list[str], line: in
         )
     if (word == "init") == (rank in ranks) or (rank in ranks and ranks[rank].ended):
         raise FormatError(f"line {line}: the trace of rank {rank} goes from init to finalize, each once")
+    # 2. What it does to the trace of its rank.
     trace = ranks.setdefault(rank, _Trace(reading, rank))
     left = [one for several in trace.open.values() for one in several]
     if word in ("compute", "sleep"):

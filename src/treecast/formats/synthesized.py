@@ -176,6 +176,7 @@ def _whole(text: str, line: int) -> int:
 @judged("teccl", like="goal", recognises=begins_like(re.compile(rb'\s*\{\s*"1-Epoch_Duration"')))
 def judge_teccl(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on a result of TE-CCL, and a function that makes its schedule, of GPUs alone on a complete network."""
+    # 1. The flows, each a text.
     if told != Told(allow=told.allow):
         raise FormatError(f"a result of TE-CCL {_NOT_TOLD}")
     try:
@@ -196,12 +197,14 @@ def judge_teccl(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Sche
         rows.append((*map(int, match.groups()[:5]), place))
     if not rows:
         raise FormatError("this result of TE-CCL has no flow: 7-Flows is empty")
+    # 2. Ranks are the GPUs that it names: switches are not among them.
     gpus = sorted({gpu for row in rows for gpu in row[1:4]})
     number, each = {gpu: k for k, gpu in enumerate(gpus)}, 1 + max((row[0] for row in rows), default=0)
     if not gpus or len(gpus) > MOST_RANKS or each * len(gpus) > _MOST_CHUNKS:
         raise FormatError(
             f"{len(gpus):,} GPUs of {each:,} chunks: from 1 GPU on, and {_MOST_CHUNKS:,} chunks can be judged"
         )
+    # 3. Judge it as an allgather; what is wrong is said in its own names.
     sent = [
         _Sent(epoch, epoch + 1, number[a], number[b], number[source] * each + chunk, place)
         for chunk, source, a, b, epoch, place in rows

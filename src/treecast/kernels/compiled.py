@@ -31,7 +31,7 @@ import numpy as np
 
 from treecast.progress import report
 
-_WORD = 2**64 - 1
+_WORD = 2**64 - 1  # the largest uint64
 
 
 def to_views(argument: Any) -> Any:

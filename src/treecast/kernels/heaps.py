@@ -1,4 +1,7 @@
-"""Heaps for inner loops: several in one array, each in a place of its own, the least value first."""
+"""Heaps for inner loops: several in one array, each in a place of its own, the least value first.
+
+heap[base + at]: no less than heap[base + (at - 1) // 2], the one above; below it are 2 at + 1 and 2 at + 2
+"""
 # pyright: basic
 
 from treecast.kernels.compiled import njit
@@ -6,7 +9,10 @@ from treecast.kernels.compiled import njit
 
 @njit
 def put(heap, base, size, value):
-    """Put a value on a heap of ``size`` that begins at ``base``, the least first."""
+    """Put a value on a heap of ``size`` that begins at ``base``, the least first.
+
+    The heap has ``size`` + 1 values then. O(log size): values above make room for it, as far as they are greater.
+    """
     at = size
     while at > 0 and heap[base + (at - 1) // 2] > value:
         heap[base + at] = heap[base + (at - 1) // 2]
@@ -16,7 +22,11 @@ def put(heap, base, size, value):
 
 @njit
 def take(heap, base, size):
-    """Take the least value off a heap."""
+    """Take the least value off a heap.
+
+    The heap has ``size`` - 1 values then. O(log size): the least values below go up, as far as they are less than the last
+    one.
+    """
     least, last = heap[base], heap[base + size - 1]
     at, size = 0, size - 1
     while 2 * at + 1 < size:

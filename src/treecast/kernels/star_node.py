@@ -4,6 +4,8 @@ A permutation is a word (see treecast.networks.permutations), with positions, sy
 is the paper's symbol 1, tree l (1 ≤ l < n) its T_(l+1), a position d ≥ 1 its dimension d+1. Run as they are, these functions
 tell the facts that one node has to know, with no compiler at hand; ``kernels/networks/star.py`` has the same in loops over all
 nodes.
+
+All functions take a few operations on words, whatever the length of the permutation.
 """
 
 from treecast.kernels.compiled import compilable, lowest_bit
@@ -14,7 +16,10 @@ _ONES = 0x1111111111111111
 
 @compilable
 def symbol(word: int, position: int) -> int:
-    """Return the symbol at ``position``; of an inverse word, the position of a symbol."""
+    """Return the symbol at ``position``; of an inverse word, the position of a symbol.
+
+    word = 4 bits each:   … | 8 … 11: position 2 | 4 … 7: position 1 | 0 … 3: position 0
+    """
     return (word >> (4 * position)) & 15
 
 
@@ -22,6 +27,7 @@ def symbol(word: int, position: int) -> int:
 def swapped(word: int, inverse: int, position: int) -> tuple[int, int]:
     """Return the word and its inverse after the symbols of position 0 and of ``position`` changed places."""
     first, other = word & 15, symbol(word, position)
+    # xor with this turns each of the two symbols into the other one
     change = first ^ other
     return (
         word ^ change ^ (change << (4 * position)),
@@ -31,7 +37,10 @@ def swapped(word: int, inverse: int, position: int) -> tuple[int, int]:
 
 @compilable
 def differing(word: int, other: int) -> int:
-    """Return a mask of the positions at which two words differ: bit 4j for position j."""
+    """Return a mask of the positions at which two words differ: bit 4j for position j.
+
+    The four bits of a symbol are joined in its lowest one: 4 to 2, 2 to 1. What shifts leave in the other bits is masked out.
+    """
     wrong = word ^ other
     wrong |= wrong >> 2
     return (wrong | wrong >> 1) & _ONES

@@ -11,7 +11,7 @@ import numpy as np
 
 from treecast.kernels.compiled import compilable, njit
 
-BLOCK = 1024
+BLOCK = 1024  # sums that are judged together, and fit in a core's first cache
 SIZE, ONE = np.uint32(0x7FFFFFFF), np.uint32(1)  # the bits of a float32 without its sign
 
 
@@ -28,6 +28,7 @@ def is_narrow(top: Any, least: Any, room: Any) -> bool:
     and is left out. A sum is -0 where all contributions are, as IEEE 754 adds. Infinities and nans have the largest
     bits, and are never narrow.
     """
+    # exponents, biased: bits 23 and more     0xFF: infinities and nans     max(…, 1): subnormals
     return top < 0xFF << 23 and max(top >> 23, 1) - max(least + 1 >> 23, 1) <= room
 
 
@@ -57,7 +58,11 @@ def add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
     Where the numbers of a block are narrow (``is_narrow``, with ``room``) there is nothing to notice; else each
     addition tells what it loses. ``lost`` (blocks,): whether any of ``BLOCK`` sums is not held, or not finite; then
     these are to be found otherwise, and ``total``, which may be the last of the rows, is left as it was.
+
+    A block stays in the cache over all rows. One step for each number of each row, with some more operations where it is not
+    narrow.
     """
+    # 1. A block: the largest and the least of its numbers say whether it is narrow.
     every, other, losses = np.empty(BLOCK), np.empty(BLOCK), 0
     for block in range(len(lost)):
         here = slice(block * BLOCK, (block + 1) * BLOCK)
@@ -70,6 +75,7 @@ def add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
                 size = bits[j] & SIZE
                 top = max(top, size)
                 least = min(least, np.uint32(size - ONE))
+        # 2. Add the rows: two at once where nothing can be lost, else with what each addition loses.
         row = rows[0, here]
         for j in range(len(row)):
             high[j] = row[j]
@@ -94,7 +100,8 @@ def add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
                     error[j] += abs((a - (t - z)) + (b - z))
                     high[j] = t
             for j in range(len(out)):
-                some |= error[j] + (high[j] - high[j]) != 0.0
+                some |= error[j] + (high[j] - high[j]) != 0.0  # nan of what is infinite
+        # 3. Only a block that is held is written.
         lost[block] = some
         losses += some
         if not some:
@@ -113,7 +120,10 @@ def _add_held(total: Any, row: Any, lost: Any) -> int:
 
 @njit(arrays=True, by_numpy=_add_held)
 def add_held(total: Any, row: Any, lost: Any) -> int:
-    """Add a row of floats to sums of their type, where these hold the sum, in which no nan is; return how many are ``lost``."""
+    """Add a row of floats to sums of their type, where these hold the sum, in which no nan is; return how many are ``lost``.
+
+    Two passes, as ``total`` must stay as it is where the sum is lost.
+    """
     losses = 0
     for j in range(len(row)):
         a = total[j]
@@ -130,7 +140,10 @@ def add_held(total: Any, row: Any, lost: Any) -> int:
 
 @njit
 def begin_sums(row: Any, high: Any, low: Any, lost: Any) -> None:
-    """Begin sums with a row of floats."""
+    """Begin sums with a row of floats.
+
+    One step for each number.
+    """
     for j in range(len(row)):
         high[j] = float(row[j])
         low[j] = 0.0
@@ -139,7 +152,10 @@ def begin_sums(row: Any, high: Any, low: Any, lost: Any) -> None:
 
 @njit
 def add_row(row: Any, high: Any, low: Any, lost: Any) -> None:
-    """Add a row of floats. ``lost`` gets the sizes of what the second could not hold; where it is 0, ``high + low`` is true."""
+    """Add a row of floats. ``lost`` gets the sizes of what the second could not hold; where it is 0, ``high + low`` is true.
+
+    Two additions without error (Knuth) for each number: what ``high`` loses goes to ``low``, and what that loses to ``lost``.
+    """
     for j in range(len(row)):
         a = high[j]
         b = float(row[j])
@@ -159,6 +175,8 @@ def end_sums(high: Any, low: Any, lost: Any) -> tuple[int, int]:
     """Leave the float64 nearest to a sum in the first, and what is left in the second, which has its sign.
 
     Return how many sums are lost, or not finite, and so are to be found otherwise; and how many of all are no float64.
+
+    One step for each sum.
     """
     others, inexact = 0, 0
     for j in range(len(high)):
@@ -191,9 +209,17 @@ def add_all(columns: Any, total: Any, sign: Any) -> int:
 
     ``total`` gets the float64 nearest to each sum, and ``sign`` that of what is left: -1, 0 or 1; nan where numbers, or floats
     on the way, are not finite. Return how many those are (Shewchuk, Adaptive precision floating-point arithmetic, 1997).
+
+    Invariant: ``parts[:count]``, the least first, do not overlap, and add up to all numbers so far exactly. Each number
+    passes all parts, and leaves at each what its sum with it loses:
+
+        x + parts[0] ─▶ x', error        x' + parts[1] ─▶ x'', error'        parts = [ error, error', …, x'' ]
+
+    Cost: numbers × parts, mostly one or two.
     """
     parts, losses = np.empty(columns.shape[1]), 0
     for j in range(len(columns)):
+        # 1. Add the numbers to the parts, one after the other.
         count = 0
         for k in range(columns.shape[1]):
             x = columns[j, k]
@@ -209,6 +235,7 @@ def add_all(columns: Any, total: Any, sign: Any) -> int:
                 x = t
             parts[kept] = x
             count = kept + 1
+        # 2. From the greatest part down, until an addition rounds.
         count -= 1
         x, rest = parts[count], 0.0
         while count > 0 and rest == 0.0:
@@ -216,6 +243,7 @@ def add_all(columns: Any, total: Any, sign: Any) -> int:
             t = x + parts[count]
             rest = parts[count] - (t - x)
             x = t
+        # 3. Just in the middle between two floats, the parts below decide to which side it goes.
         if count > 0 and rest != 0.0 and (rest > 0.0) == (parts[count - 1] > 0.0):
             t = x + 2.0 * rest  # more than half of the last digit, if rest is half
             if t - x == 2.0 * rest:

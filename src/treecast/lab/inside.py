@@ -21,7 +21,7 @@ from typing import Any
 HOME = Path("/run/treecast")
 """The lab's own folder, in memory: gone with the lab."""
 
-_TICK = 0.005
+_TICK = 0.005  # seconds between two looks at commands, as cuts are to be on time
 _LOOK = 0.05
 _PRINTING = 0.3  # seconds in which mpirun passes on the output of a rank that failed
 

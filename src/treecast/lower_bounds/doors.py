@@ -155,6 +155,7 @@ def worst(door: Door, room: Ints) -> tuple[int, int, int, int]:
     """Return the greatest d - 1 + ⌈n / r⌉, and its n, d and r."""
     order = np.lexsort((-door.far, door.node))
     node, far, chunks, room = (column[order] for column in (door.node, door.far, door.chunks, room))
+    # of one node the farthest first: chunks as far as that or farther, added up by node
     total = np.cumsum(chunks)
     new = np.append(True, node[1:] != node[:-1])
     many = total - np.repeat((total - chunks)[new], np.diff(np.append(np.flatnonzero(new), len(node))))
@@ -172,6 +173,7 @@ def one_way(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     A gather has two clocks. In the ideal one every node knows when to begin, and it is a scatter backwards. In the other one,
     ``told``, the root alone knows: a node that is δ arcs from the root cannot begin before step δ.
     """
+    # 1. The ideal clock, which a scatter has as well.
     network, root = job.along, job.collective.root
     nodes = network.ranks
     flits = np.where(nodes == root, 0, job.sizes(nodes))
@@ -179,6 +181,7 @@ def one_way(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     found = _in_order(job, flits, far, "steps", "distance")
     if job.kind.direction != "to" or job.copies > 1:
         return found
+    # 2. Words from the root: there and back.
     both = job.network.distance(root, nodes) + far
     some = _some(np.full(len(nodes), root), both, flits, differ=True)
     if job.model.combining:
@@ -194,6 +197,7 @@ def one_way(job: Problem, known: Sequence[Bound]) -> list[Bound]:
             Bound("told", value, "⌈flits D or more arcs there and back / ports⌉ + D - 1, for the worst D", said)
         )
         found += _in_order(job, flits, both, "told", "there and back")
+    # 3. Calls of the root: one child after the other.
     if _called(job, network):
         last = np.zeros(network.nodes, np.int64)
         last[nodes] = np.where(flits > 0, far if job.model.combining else flits + far - 1, 0)
@@ -252,6 +256,7 @@ def flight(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     each, far, early, ranks = job.total * job.others, 0, 0, np.array(views)
     rooms = [job.room_at(ranks, inwards=inwards).tolist() for inwards in (False, True)]
     for rank, out, into in zip(views, *rooms, strict=True):
+        # how much all chunks go beyond one arc, and how early they can be sent at best
         far += job.total * (sum(d * count for d, count in enumerate(distances.levels(network, rank))) - job.others)
         early += _earliest(each, out) + _earliest(each, into)
     value = 1 - (-(far + early) // (each * len(views)))

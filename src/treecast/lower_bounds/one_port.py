@@ -82,6 +82,7 @@ def in_turns(network: Network, root: int, last: tuple[int, ...] = (), late: int 
     """
     import networkx
 
+    # 1. Dominators: the last node that all ways from the root to a node pass.
     arcs, nx = arcs_of(network), cast(Any, networkx)  # its functions have no types
     graph = nx.DiGraph(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True))
     above: dict[int, int] = nx.immediate_dominators(graph, root) | {root: root}
@@ -89,10 +90,12 @@ def in_turns(network: Network, root: int, last: tuple[int, ...] = (), late: int 
     for v, parent in above.items():
         if v != root:
             beyond[parent].append(v)
+    # 2. Their tree, level by level.
     order, level = [root], {root: 0}
     for v in order:
         order += beyond[v]
         level |= dict.fromkeys(beyond[v], level[v] + 1)
+    # 3. From the leaves up: who needs longest is told first.
     wanted = set(np.flatnonzero(last).tolist() if last else network.ranks.tolist())
     rest = dict(enumerate(last)) if last else dict.fromkeys(order, 0)
     for v in reversed(order):
@@ -148,6 +151,7 @@ def senders(network: Network, root: int, ports: int = 1, late: int = 1) -> tuple
     """
     every = np.arange(network.nodes)
     far, (out, told_by) = network.distance(root, every), _answering(network)
+    # the root has told nobody before; of others, those with the most arcs are told first, which is the best that can be
     free = np.append(out[root], np.sort((out - told_by)[every != root])[::-1])  # arcs over which each may tell somebody
     holding, since, last = [1], np.zeros(1, np.int64), late * int(far.max())
     while holding[-1] < network.nodes:
@@ -155,6 +159,7 @@ def senders(network: Network, root: int, ports: int = 1, late: int = 1) -> tuple
         told = np.minimum(free[: len(since)], ports * np.maximum(0, now - late + 1 - since))
         near = int(((far >= 0) & (far * late <= now)).sum())
         holding.append(min(1 + int(told.sum()), near))
+        # nobody new, nobody left to tell, and nobody under way
         if holding[-1] == holding[-2] and now > last and (told == free[: len(since)]).all():
             break
         since = np.append(since, np.full(holding[-1] - holding[-2], now))

@@ -162,11 +162,13 @@ def by_prices(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     found = priced(job)
     if found is None or not found.ways:
         return []
+    # 1. The bound of all steps alike.
     needed, certificate = job.total * found.ways, tuple(found.of_arcs.tolist())
     shape = "ways" if collective.demand is not None else "paths" if kind.personal else "trees"
     said = f"cheapest {shape} cost {found.ways:,}, the sends of a step cost at most {found.room:,}"
     times = "M x " if collective.lengths is None else "x " * (job.copies > 1)
     bounds = [steps(-(-needed // found.room), f"⌈{times}{found.ways:,} / {found.room:,}⌉", said)]
+    # 2. With one root: the first steps sell less.
     if not kind.all_source and not kind.results:
         formula = f"least T with Y(0) + … + Y(T-1) ≥ {times}{found.ways:,}"
         value = _by_steps(job, found, needed, collective)
@@ -197,6 +199,7 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
     >>> found.ways / found.room > 42.6
     True
     """
+    # 1. What is asked, and of which resources.
     demands, (taken, rooms), gap = _demands(collective, network), taken_by(model, network), takes(model, network).gap
     count = len(rooms)
 
@@ -205,6 +208,7 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
         paid = sum(demand.price(y[taken].sum(axis=1) * gap, use) for demand in demands)
         return paid, np.bincount(taken.ravel(), np.repeat(use * gap, taken.shape[1]), count) / rooms
 
+    # 2. Turn by turn: loaded resources get dearer, by powers, and the load is a mean over what cheapest ways took.
     load = mean = np.zeros(count)
     above, below, best = np.inf, 0.0, np.ones(count)
     steep = 4.0
@@ -216,10 +220,12 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
             return None
         mean, load = mean + step * (y / y.sum() - mean), load + step * (used - load)
         above, steep = min(above, float(load.max())), min(1.03 * steep, 30.0)
+        # any prices are a bound; the best are kept, as a search does not get better every time
         if paid / y.sum() > below:
             below, best = paid / float(y.sum()), y
         if above <= below * _CLOSE:
             break
+    # 3. As small whole numbers, each of which is a proof; the best of them.
     several = [y / rooms for y in (best, mean, np.ones(count))]
     whole = [np.rint(level * y / y.max()) for y in several for level in _LEVELS]
     # sums: their owner may be where that costs least
@@ -281,8 +287,10 @@ def _by_steps(job: Problem, found: Prices, needed: int, collective: Collective) 
     price, sending = found.of_arcs, senders(network, collective.root) if job.model.ports == "one" else ()
     sold = count = 0
     while sold < needed and count <= max(int(far.max()), len(sending)):
+        # 1. All arcs that the data can have come to by then.
         near = (far >= 0) & (far <= count)
         most = int((found.prices * found.rooms)[np.unique(found.taken[near])].sum())
+        # 2. Over one port also no more nodes than can have heard, the dearest of them.
         if count < len(sending):
             dearest = np.zeros(network.nodes, np.int64)
             np.maximum.at(dearest, tail[near], price[near])

@@ -67,6 +67,7 @@ def proven(prices: Sequence[int], collective: Collective, network: Network, copi
 
 @kept(8)  # who writes a file asks, and the rule, and who shows the bound
 def _proven(network: Network, prices: tuple[int, ...], collective: Collective, copies: int, model: Model) -> int | None:
+    # 1. What is too large to check, or never proved so.
     kind, arcs = collective.traits, arcs_of(network)
     roots = network.ranks.tolist() if kind.all_source else [collective.root]
     refused = model.combining or model.routing or model.arcs or collective.shared
@@ -83,12 +84,14 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
         or any(price < 0 for price in prices)
     ):
         return None
+    # 2. Prices as a table of arcs, for each step if there are so many.
     ends = list(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True))
     every = [
         [(*both, int(price)) for both, price in zip(ends, prices[at : at + network.arcs], strict=True)]
         for at in range(0, len(prices), network.arcs)
     ]
     cables: list[int] = network.cable(arcs.tail, arcs.port).tolist()
+    # 3. What all data pays, and how many steps can be sold for that.
     if collective.demand is not None:
         paid = _paid_by_classes(collective.demand, every)
     elif len(every) > 1:

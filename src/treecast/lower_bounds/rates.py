@@ -76,6 +76,7 @@ def least_seconds(job: Problem, costs: Costs, block: int) -> float:
     gap, _ = costs.seconds(tail, head, float(block))
     busy, late = costs.seconds(tail, head, 0.0)
     unit = float(gap.min()) / _FINE
+    # a little less than the quotient, so that no rounding makes a bound too large
     whole = np.maximum(np.floor(gap / unit * (1 - 1e-9)), 1).astype(np.int64)
     fat = replace(job.model, arcs=tuple(map(Ticks, tail.tolist(), head.tolist(), whole.tolist(), whole.tolist())))
     delay, after = (np.floor(each / unit * (1 - 1e-9)).astype(np.int64) for each in (late, late - busy))
@@ -106,6 +107,7 @@ def _until(needed: int, sold: Ints, begin: Ints) -> int:
     order = np.argsort(begin, kind="stable")
     rate = have = 0
     last, time = 0, 0
+    # from window to window: how much is sold so far, and how much in each step from here
     for at, more in zip(begin[order].tolist(), sold[order].tolist(), strict=True):
         if have + rate * (at - last) >= needed:
             break

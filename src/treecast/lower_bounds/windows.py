@@ -83,6 +83,7 @@ def _refute(found: Windows, taken_by: tuple[Ints, Ints], count: int, times: int,
 
     The prices are int64 (numbers in ``taken``, steps). None if none were found, or windows have more than ``most`` steps.
     """
+    # 1. Windows of ``count`` steps: a choice for each step of each arc of each errand.
     taken, rooms = taken_by
     last, slots = count - found.after, np.maximum(count - found.after - found.soonest, 0)
     if int(slots.sum()) > most or not np.bincount(found.errand, slots).all():
@@ -91,6 +92,7 @@ def _refute(found: Windows, taken_by: tuple[Ints, Ints], count: int, times: int,
     step = np.arange(len(choice)) - np.repeat(np.cumsum(slots) - last, slots)
     errand = found.errand[choice]
     cells = (taken[found.arc[choice]] * count + step[:, None]).T
+    # 2. Choices of an errand stand side by side, and so do errands of an owner.
     first, owners = np.flatnonzero(np.diff(errand, prepend=-1)), np.flatnonzero(np.diff(found.owner, prepend=-1))
     room = np.repeat(rooms, count)  # of each resource in each step
     size = len(room)
@@ -99,11 +101,12 @@ def _refute(found: Windows, taken_by: tuple[Ints, Ints], count: int, times: int,
         each = np.minimum.reduceat(y[cells].sum(axis=0), first)
         return times * float(np.add.reduceat(each * found.times, owners).min())
 
+    # 3. The game. Who pays shifts weight to what was cheap, who sells to what was taken often.
     paid, gained, mean, y = np.zeros(len(choice)), np.zeros(size), np.zeros(size), np.full(size, 1 / size)
     for turn in range(1, _TURNS + 1):
         price = count * (y / room)[cells].sum(axis=0)
         paid += price
-        low = np.minimum.reduceat(paid + price, first)
+        low = np.minimum.reduceat(paid + price, first)  # against powers that are too large
         shares = np.exp(low[errand] - paid - price)
         total = np.add.reduceat(shares, first)
         costs = np.add.reduceat((low - np.log(total)) * found.times, owners)
@@ -114,6 +117,7 @@ def _refute(found: Windows, taken_by: tuple[Ints, Ints], count: int, times: int,
         y = np.exp(gained + taking - (gained + taking).max())
         y /= y.sum()
         mean += y
+        # 4. Look: no prices can do, or some do when they are rounded to 0 and 1.
         if turn % _LOOK == 0:
             if gained.max() <= turn:  # the shares so far fit into the steps: they cost no more at any prices
                 return None

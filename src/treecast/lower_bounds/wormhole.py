@@ -35,6 +35,7 @@ def wormhole(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     each half of a reduce-broadcast, whose root has no finished sum to send before ⌈log2 N⌉ steps. The proofs are in
     docs/explanation/mesh.md.
     """
+    # 1. What does not depend on the network.
     collective, network = job.collective, job.network
     if collective.lengths is not None:
         return _of_lengths(job, collective.lengths)
@@ -47,12 +48,14 @@ def wormhole(job: Problem, known: Sequence[Bound]) -> list[Bound]:
         Bound("transmissions", nodes - 1, "N - 1", "every other node receives or sends a message"),
         Bound("tcd", nodes - 1, "N - 1", "every other node receives or sends a message, over one arc at least"),
     ]
+    # 2. All hear of all.
     grid = network.grid
     if collective.all_source:
         once = "one node has heard of all after N - 1 messages at the earliest, and then all others have to hear"
         return [*found, *in_pairs(job, found), Bound("tcd", 2 * (nodes - 1), "2 (N - 1)", once), *_arriving(job)]
     if grid is None:
         return found
+    # 3. Distances on a grid: a bound is listed if it is above those before.
     degree = grid.degree
     if not collective.targets and nodes == 1 << doublings and doublings >= degree:
         value = nodes - 1 + 2 * ((1 << (doublings - degree)) - 1)

@@ -39,6 +39,7 @@ def alike(network: Network) -> AbelianSymmetry | None:
     if not network.both_ways or network.arcs > _MOST_ARCS or network.past_routes is not None:
         return None
     reduced = _Reduced(network)
+    # twins first: they cost least to find, and what hangs on them is less then
     while reduced.take_twins() or reduced.take_in() or reduced.take_parts():
         pass
     return reduced.turns()
@@ -72,6 +73,7 @@ class _Reduced:
         """Return which nodes are relays that lead to no rank: bool (N,)."""
         neighbors = [len(each) for each in self.links]
         idle, ends = set[int](), [u for u, count in enumerate(neighbors) if count < 2 and self.relay[u]]
+        # a relay at the end of a line leads nowhere; then the one before it is at the end
         while ends:
             u = ends.pop()
             idle.add(u)
@@ -136,6 +138,7 @@ class _Reduced:
         """
         number = {u: self.colour[u] for u in part}
         count = 0
+        # numbers tell more nodes apart each time round, until they tell no more
         while len(set(number.values())) > count:
             count = len(set(number.values()))
             number = {
@@ -176,6 +179,7 @@ class _Reduced:
         for u in self.left:
             if len(self.links[u]) == 1:
                 ((v, link),) = self.links[u].items()
+                # two nodes that hang on each other: one of them
                 if len(self.links[v]) > 1 or u < v:
                     hanging[v].append((self.colour[u], link, u))
         for v, some in hanging.items():
@@ -227,6 +231,7 @@ class _Reduced:
         for choice in self._choices(leading, following):
             turns = [[lead, *(f for f, of in zip(following, choice, strict=True) if of == lead)] for lead in leading]
             turns = [moved for moved in turns if seen[moved].any(axis=0).all()]
+            # digits that turn together have a common order
             every = [(gcd(*(self.digits[digit][0] for digit in moved)), moved) for moved in turns]
             every = [(order, moved) for order, moved in every if order > 1]
             if (size := prod(order for order, _ in every)) > most:

@@ -19,6 +19,13 @@ class Arcs(NamedTuple):
     """All arcs, sorted by the node that they leave: arc a leads from ``tail[a]`` by ``port[a]`` to ``head[a]``.
 
     Those that leave u are ``first[u] … first[u+1]-1``; those that enter it ``entering[into[u]] … entering[into[u+1]-1]``.
+
+    A network of three nodes with the arcs 0>1, 0>2, 1>2 and 2>0:
+
+        arc        0  1  2  3              u, v    0  1  2  end
+        tail       0  0  1  2              first   0  2  3  4        leaving 0: arcs 0 and 1
+        head       1  2  2  0              into    0  1  2  4
+        entering   3  0  1  2                                        entering 2: arcs 1 and 2
     """
 
     first: Ints
@@ -31,6 +38,7 @@ class Arcs(NamedTuple):
     def number(self, tail: ArrayLike, port: ArrayLike) -> Ints:
         """Return the numbers of the arcs that leave some nodes by some ports."""
         ports = int(self.port.max(initial=0)) + 1
+        # arcs are sorted by tail and port, so one number for both finds them by bisection
         names = self.tail.astype(np.int64) * ports + self.port
         return np.searchsorted(names, ints(tail) * ports + ints(port))
 
@@ -52,6 +60,7 @@ def next_hops(network: Network) -> tuple[Ints, Ints]:
     """
     every, distance = np.arange(network.nodes), far_apart(network)
     following = np.full(distance.shape, -1, np.int64)
+    # the least port last, so that it overwrites the others
     for port in reversed(range(network.ports)):
         there = network.neighbor(every, port)
         nearer = (there >= 0)[:, None] & (distance[there] == distance - 1)
@@ -127,6 +136,7 @@ def new_arcs(before: Network, network: Network, node: Ints | None = None) -> Int
         pair = tail * network.nodes + head
         if not before.parallel_arcs:
             return pair
+        # the place among arcs with the same ends: where it stands in order, less where these begin
         order = np.argsort(pair, kind="stable")
         first = np.searchsorted(pair[order], pair)
         place = np.empty_like(pair)

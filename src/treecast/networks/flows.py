@@ -65,6 +65,7 @@ def disjoint_paths(network: Network, root: int, node: int, copies: int) -> list[
             f"there are {found} node-disjoint paths from {network.label(root)} to {network.label(node)} on {network.spec}, "
             f"not {copies}"
         )
+    # the arcs inside of nodes stand before all others
     arcs = np.flatnonzero(used[network.nodes :])
     after = dict(zip(source[arcs].tolist(), arcs.tolist(), strict=True))  # between the ends a node is on one way
     ways = list[list[int]]()
@@ -81,6 +82,8 @@ def split(arcs: Arcs) -> Arcs:
     """Return a graph in which each node v is two, v and v + N: arcs into v lead to the one, those out of it from the other.
 
     Arc v leads from v to v + N; arc a becomes arc N + a.
+
+        arcs into v ──▶ v ── arc v ──▶ v + N ──▶ arcs out of v        arc v can be used once, and so can the node
     """
     nodes, count = len(arcs.first) - 1, len(arcs.head)
     every = np.arange(nodes)
@@ -170,6 +173,7 @@ def fewest_ways(
     others = counted[counted != root]
     if not len(others):
         return Fewest(1, root)
+    # No more ways than arcs at either end. So a node that few arcs enter is the first to ask.
     leaving, entering = np.diff(arcs.first)[root], np.diff(arcs.into)[others]
     least = int(others[np.argmin(entering)])
     most = int(min(leaving, entering.min()))
@@ -243,6 +247,7 @@ def least_cut(network: Network, root: int, node: int, against: Against = "nodes"
         return []
     label = network.label
     if against != "nodes":
+        # the arcs out of the side of the root are the cut
         reached = nx.minimum_cut(graph, root, node)[1][0]
         sign = ">" if against == "arcs" else "-"
         return [f"{label(u)}{sign}{label(v)}" for u, v in sorted(count) if u in reached and v not in reached]

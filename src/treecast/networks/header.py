@@ -68,6 +68,7 @@ def network_of(header: dict[str, str]) -> Network:
 
     Raises FormatError or NetworkError when there is no such network.
     """
+    # 1. A spelling alone.
     spec, said = header["network"], header.get(ADDS, "no")
     if NODES not in header:
         for word in (LINKS, RELAYS):
@@ -79,6 +80,7 @@ def network_of(header: dict[str, str]) -> Network:
                 f"the relays of {spec[:60]} are said to add: {said[:60]!r}, where it has {adds_of(found)!r}"
             )
         return found
+    # 2. A graph that the header holds.
     family = spec.partition(":")[0]
     if family in families() and family != "file":
         raise FormatError(f"{spec[:60]!r} is known by its name: delete the lines {', '.join(WORDS)}")
@@ -91,6 +93,7 @@ def network_of(header: dict[str, str]) -> Network:
         relays[numbers[name]] = True
     found = Graph(spec.removesuffix(PAST), names, _arcs(header.get(LINKS, ""), len(names)), relays)
     _check_size(found)
+    # 3. Which relays add, and whether routes go past them.
     if said not in ("yes", "no"):
         numbered = [int(word) for word in said.split() if _NUMBER.fullmatch(word) and int(word) < len(names)]
         if not numbered or len(numbered) < len(said.split()) or not relays[numbered].all():

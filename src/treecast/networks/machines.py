@@ -69,6 +69,7 @@ def rails(text: str) -> Wired:
     A machine's GPU r has a card on leaf switch r of its block. With several blocks, each leaf of rail r has a cable of the card's
     rate to each spine of that rail, of which there are as many as hosts, unless it is said.
     """
+    # 1. The numbers of a spelling.
     name, _, counts = text.lower().partition(",")
     numbers = [int(each) for each in counts.split(",") if each.isascii() and each.isdigit() and len(each) < 7]
     if len(numbers) != counts.count(",") + 1 or len(numbers) not in (2, 3) or min(numbers) < 1:
@@ -79,18 +80,21 @@ def rails(text: str) -> Wired:
     if found is None or not found.card:
         having = [each for each, known in machines().items() if known.card]
         raise NetworkError(f"'rails:{text}' is no network: a card for each GPU is known of {', '.join(having)}")
+    # 2. One machine: its GPUs and what joins them.
     blocks, hosts, spines = (*numbers, numbers[1])[:3]
     inside = found.make()
     own = found.nodes(inside, "nvswitch")
     gpus = [end for end, node in own.items() if node.kind == found.kind]
     if (count := blocks * (hosts * len(own) + len(gpus)) + (blocks > 1) * len(gpus) * spines) > MOST_NODES:
         raise NetworkError(f"rails:{text} has {count:,} nodes: the most are {MOST_NODES:,}")
+    # 3. All machines, each GPU on the leaf of its rail.
     nodes, links = dict[str, Node](), list[Link]()
     for block, host in product(range(blocks), range(hosts)):
         at = f"{block}.{host}."
         nodes |= {at + end: node for end, node in own.items()}
         links += [Link(at + link.u, at + link.v, link.rate, link.cables) for link in inside]
         links += [Link(at + gpu, f"leaf{block}.{rail}", found.card) for rail, gpu in enumerate(gpus)]
+    # 4. Leaves, and the spines of each rail above them.
     for block, rail in product(range(blocks), range(len(gpus))):
         nodes[f"leaf{block}.{rail}"] = Node("switch")
         if blocks > 1:

@@ -76,15 +76,18 @@ class PastRelays(Graph):
             )
         arcs = arcs_of(whole)
         ends, found = _Routing(whole, arcs, plain).routes(self.kept_nodes)
+        # 1. The channels of each route, as a table.
         channel = np.full((len(found), max(map(len, found), default=1)), -1, np.int64)
         for place, route in enumerate(found):
             channel[place, : len(route)] = route
+        # 2. A link is the lesser of its two arcs.
         back = np.append(_backs(whole, arcs), -1)
         link = np.where(back[channel] < 0, channel, np.minimum(channel, back[channel]))
         last = np.array([route[-1] for route in found], np.int64)
         ends_of = [arcs.tail[np.unique(channel[:, 0])], arcs.head[np.unique(last)]]
         ports = max(int(np.bincount(at).max(initial=1)) for at in ends_of)
         self.past_routes, self._channel = Routes(channel, link, len(arcs.tail), ports, whole.both_ways), channel
+        # 3. The nodes that are kept, with all that is known of them.
         kept = self.kept_nodes
         super().__init__(
             whole.spec + PAST, whole.labels(kept), ends, None if whole.relays is None else whole.relays[kept]
@@ -224,8 +227,10 @@ class _Routing:
                 if (w := self.tail[a]) != u and w not in seen:
                     seen.add(w)
                     order.append(w)
+        # least load first: a route costs 2 for each route over an arc so far, and 1 for each arc
         known = set[_Route]()
         for _ in range(most):
+            # from u on: the nodes between are in the order of their distance from v, so backwards
             cost, via = {u: 0}, dict[int, int]()
             for x in reversed(order):
                 via[x] = min(into[x], key=lambda a: cost[self.tail[a]] + 2 * self.load[a])

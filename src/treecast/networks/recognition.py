@@ -98,6 +98,7 @@ def _find(network: Graph) -> tuple[Network, Ints, Ints] | None:
     """Return the known network, and the maps to it and back. Graphs that differ in names alone have the same."""
     first, _, _ = network.arc_lists()
     degrees = np.diff(first)
+    # node 0 of each candidate has the fewest arcs, so it is held against such a node
     start = int(np.argmin(degrees))
     levels = network.levels(start)
     if degrees.min() == degrees.max():
@@ -107,6 +108,7 @@ def _find(network: Graph) -> tuple[Network, Ints, Ints] | None:
         known = _regular(network.nodes, network.degree, levels)
     else:
         known = _meshes(network.nodes, network.degree)
+    # levels cost little, and rule out nearly all that are not it
     for some in known:
         found = _map(network, some, start) if some.levels(0) == levels else None
         if found is not None and is_likeness(network, some, found):

@@ -45,11 +45,13 @@ def weakest_parts(network: Network) -> Partition | None:
     arcs = arcs_of(network)
     if network.rank_count == 1 or len(arcs.head) > _MOST_ARCS:
         return None
+    # 1. How many arcs join each two parts; at first each node is one.
     joined = {v: dict[int, int]() for v in range(network.nodes)}
     for u, v in zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True):
         joined[u][v] = joined[v][u] = joined[u].get(v, 0) + 1
     has_rank = np.isin(np.arange(network.nodes), network.ranks).tolist()
     count, between, merged = network.rank_count, len(arcs.head), list[tuple[int, int]]()
+    # 2. Join the two that most arcs join, again and again, and note the best on the way.
     best, at = (network.nodes * between + 1, 1), 0  # arcs and parts less one
     heap = [(-many, u, v) for u, near in joined.items() for v, many in near.items() if u < v]
     heapify(heap)
@@ -63,6 +65,7 @@ def weakest_parts(network: Network) -> Partition | None:
         between += many
         count -= has_rank[u] and has_rank[v]
         has_rank[u] = has_rank[u] or has_rank[v]
+        # what led to v leads to u now
         del joined[u][v]
         for w, more in joined[v].items():
             if w != u:
@@ -70,6 +73,7 @@ def weakest_parts(network: Network) -> Partition | None:
                 del joined[w][v]
                 heappush(heap, (-joined[u][w], min(u, w), max(u, w)))
         joined[v] = {}
+    # 3. As far as the best: from the last join back, each takes the part of what it joined.
     part = np.arange(network.nodes)
     for u, v in reversed(merged[:at]):
         part[v] = part[u]
@@ -136,6 +140,7 @@ def parting_relays(network: Network) -> Ints:
         return np.zeros(0, np.int64)
     beside = _beside(network)
     root, ranks = int(network.ranks[0]), (~network.relays).tolist()  # whether a rank is among a node and those below
+    # a search with a list of its own, as networks are deeper than Python's calls may be
     number, parent = {root: 0}, {root: root}
     way = [(root, iter(beside[root]))]
     while way:
@@ -280,6 +285,8 @@ def _orders(network: Network, arcs: Arcs) -> list[Ints]:
     for start in np.unique(np.linspace(0, network.nodes - 1, _STARTS).astype(np.int64)).tolist():
         far = network.distance(start, every)
         found += [np.argsort(far, kind="stable"), np.argsort(-far, kind="stable")]
+        # The distances, smoothed again and again: what is left is the slowest difference over the network. Without the
+        # mean it does not die out, and it is scaled so that it does not vanish.
         level = far - far.mean()
         degree = np.maximum(np.diff(arcs.first) + np.diff(arcs.into), 1)
         for _ in range(_SMOOTHED):
@@ -313,6 +320,7 @@ def _best_prefix(arcs: Arcs, weight: Ints, order: Ints) -> int:
     """Return how many of the nodes in some order, from the first on, are the best cut: most pairs for each arc that leads out."""
     place = np.argsort(order)
     low, high = place[arcs.tail], place[arcs.head]
+    # An arc from an earlier node to a later one leads out of all beginnings that end between them.
     begin, end = (np.bincount(ends[low < high], minlength=len(order)) for ends in (low, high))
     out, count = np.cumsum(begin - end)[:-1], np.cumsum(weight[order])
     pairs = np.where(out > 0, count[:-1] * (count[-1] - count[:-1]), 0)

@@ -110,6 +110,7 @@ class AbelianSymmetry(Symmetry):
         element, found = np.broadcast_arrays(ints(element), ints(u))
         for turn, powers in zip(self.turns, self._powers, strict=True):
             element, times = np.divmod(element, turn.order)
+            # a turn many times is made of turns 1, 2, 4 … times, by the bits of the number
             for bit, power in enumerate(powers):
                 found = np.where(times >> bit & 1, power[found], found)
         return found
@@ -131,6 +132,7 @@ class AbelianSymmetry(Symmetry):
         there = self.carry(every, first)
         at, stabiliser = np.flatnonzero(self._first[u] == first), every[there == first]
         reached = np.zeros(self._network.nodes, np.int64)
+        # any element that carries the first node there will do: the others differ by the stabiliser
         reached[there] = every
         apart = self._less(np.full(len(at), reached[node]), reached[u[at]])
         return np.repeat(at, len(stabiliser)), self._less(
@@ -141,6 +143,7 @@ class AbelianSymmetry(Symmetry):
         """Return elements after the inverses of others."""
         place, found = 1, np.zeros(np.broadcast_shapes(element.shape, other.shape), np.int64)
         for turn in self.turns:
+            # digit by digit, as the group is a product of its turns
             found += (element // place - other // place) % turn.order * place
             place *= turn.order
         return found
@@ -180,6 +183,7 @@ def _doubled(image: Ints, order: int) -> list[Ints]:
 def _least(label: Ints, powers: Sequence[Sequence[Ints]]) -> Ints:
     """Return the least label in the orbit of each, under automorphisms that commute, by their powers 1, 2, 4 …"""
     for each in powers:
+        # a label spreads 1, 2, 4 … turns far, so it has been everywhere after the last power
         for power in each:
             label = np.minimum(label, label[power])
     return label

@@ -87,6 +87,7 @@ class Wired(Graph):
     described: ClassVar[str] = "a machine"
 
     def __init__(self, machine: Machine, asked: Asked | None = None, spec: str = "", unit: float = 0.0) -> None:
+        # 1. What is asked for of the machine.
         asked = asked or Asked()
         self.machine, self.asked, self.view = machine, asked, (view := view_of(machine, asked))
         if len(view.nodes) > MOST_NODES:
@@ -96,6 +97,7 @@ class Wired(Graph):
             raise ValueError(
                 "it says no rates, so there is nothing for --unit to divide: leave it out, or name the --gpu"
             )
+        # 2. Capacities: rates as whole numbers of a unit. Unlike links have costs instead.
         both, one = views.sums(view)
         unlike = rated and not (unit or asked.unit) and _differ(view, [*both.values(), *one.values()])
         if unlike:
@@ -104,6 +106,7 @@ class Wired(Graph):
         found = unit_of([*both.values(), *one.values()], asked.rounding, unit or asked.unit or usual)
         self.unit = found
         spec = spec or f"graph:{len(view.nodes)}"
+        # 3. Nodes are numbered; an arc for each unit of capacity.
         if not any(map(is_rank, view.nodes.values())):
             why = "".join(f"; {each.text}" for each in view.complaints[:1])
             raise NetworkError(f"{spec!r} has no node that takes part: {spell_nodes(view)}{why}")
@@ -115,6 +118,7 @@ class Wired(Graph):
         relays = [not is_rank(node) for node in view.nodes.values()]
         self._also = {other: u for u, (name, node) in enumerate(view.nodes.items()) for other in (name, *node.also)}
         super().__init__(spec, _labels(view), np.concatenate([there, back]), relays)
+        # 4. What else the file says of nodes, for whoever prints or draws them.
         adds = [asked.relays_add == "yes" or (not asked.relays_add and node.adds) for node in view.nodes.values()]
         self.adds = self.adding_relays(adds)
         self.remarks = tuple(each.text.partition(":")[0] for each in view.complaints if each.sort == "degraded")
@@ -123,6 +127,7 @@ class Wired(Graph):
         self.at = np.array(places) if len(places) == self.nodes else None
         self.chunk_rate = found.rate * 1e9 / 8 if rated and not unlike else None
         self.notes = tuple(each.text for each in view.complaints if each.sort == "remark")
+        # 5. Costs of unlike links, and what users should know.
         if unlike:
             self.own_costs = _costs(view, number)
             self.notes += (

@@ -121,6 +121,7 @@ def _backwards(entry: Builder, name: str) -> list[Builder]:
 
 
 def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
+    # 1. The jobs that it runs: there and back.
     how = "backwards" if kind.backwards else "backwards, then forwards"
 
     def parts(job: Job[Any]) -> list[Job[Any]]:
@@ -128,6 +129,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         back = replace(there, network=job.network.reversed())  # so that its arcs are there when they turn round
         return [back] if kind.backwards else [back, there]
 
+    # 2. What it does for each is what the builder does for all of these.
     def build(job: Job[Any]) -> Built:
         return _run(job, parts(job), entry.build, entry.orbit)
 
@@ -150,6 +152,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
     def facts(job: Job[Any], schedule: Schedule, depth: int) -> Description:
         return entry.facts(parts(job)[0], schedule, depth)
 
+    # 3. A builder with other names, and these functions.
     return replace(
         entry,
         of=(kind.name,),

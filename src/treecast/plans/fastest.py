@@ -89,11 +89,13 @@ def plan(job: Job[Any]) -> Schedule:
 
 def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
     """Return the plan that takes the least time for so many bytes; their costs may be left out where the chunks are counted."""
+    # 1. The job of one message, and how long its longest block is.
     (job, entries), costs = request(asked.of(1)), asked.costs
     flits = job.collective.lengths is not None
     if flits:
         amount = _of_flits(job, amount)
     block = block_of(job.collective, amount.total, amount.item)
+    # 2. Chunks that are given.
     if flits and costs is None:
         return replace(build(job, entries), sizes=divided(job.collective, amount.total, block, amount.item))
     if not flits and (amount.chunk is not None or amount.messages is not None):
@@ -102,6 +104,7 @@ def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
         if costs and shapes and (found := shaped(asked, amount, costs, _plan_bytes, sizes)) is not None:
             return found
         return replace(build(*request(asked.of(sizes.messages))), sizes=sizes)
+    # 3. Chunks that are to be found: by costs.
     if costs is None:
         raise PlanError(
             "how long do sends take? say latency='1us', rate='12.5GB/s', or messages, or the bytes of a chunk"
@@ -201,11 +204,13 @@ class Search:
         """
         found = list[Contender]()
         large = self.one.network.nodes > self.most_built
+        # 1. Who is asked, and in which order: quick ones first.
         own = [entry for entry in entries if entry.is_for(self.one) and not entry.baseline]
         able = [entry for entry in own or entries if entry.claims or not large] or list(entries)
         others = [entry for entry in entries if entry.any_model and entry not in able and not large]
         tried = [(entry, MET) for entry in sorted(able, key=lambda entry: by_work(entry, self.one))]
         tried += [(entry, _FAR) for entry in sorted(others, key=lambda entry: by_work(entry, self.one))]
+        # 2. Ask them, until one is near enough to the bound.
         for place, (entry, near) in enumerate(tried):
             report(place, len(tried), entry.name)
             least = min((choice.seconds for choice in found), default=inf)
@@ -274,6 +279,7 @@ class Search:
         """Return the chunk counts that a closed form leaves in the running."""
         if self.most <= 2 * _AROUND:
             return list(range(1, self.most + 1))
+        # a closed form is a line, a M + c, far out: two points tell its best number, and those near it are tried
         low, high = min(_SPAN, self.most // 2), min(2 * _SPAN, self.most)
         ends = _steps(entry, self.job(low, entry)), _steps(entry, self.job(high, entry))
         if ends[0] is None or ends[1] is None:

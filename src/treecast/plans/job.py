@@ -121,7 +121,7 @@ def job(
     >>> len(treecast.program(job, "0,0,1")), treecast.plan(treecast.job(schedule)) == schedule
     (11, True)
     """
-    if isinstance(collective, Job | Schedule):
+    if isinstance(collective, Job | Schedule):  # 1. What is a job already keeps all but the bytes.
         words = (network, root, messages, copies, survive, against, model, builder, lengths, *options)
         if np.size(targets) or any(word is not None for word in words):
             raise PlanError(
@@ -131,7 +131,7 @@ def job(
         if isinstance(collective, Schedule):
             found = job_over(collective, collective.network)
     else:
-        wanted, count = copies_of(copies, survive), 1 if messages is None else messages
+        wanted, count = copies_of(copies, survive), 1 if messages is None else messages  # 2. Network and collective.
         if isinstance(collective, str):
             where = place_of(collective, network)
             if find_kind(collective).adds and (straight := where.past_relays()) is not where:
@@ -146,7 +146,7 @@ def job(
                     "a demand says who has its chunks, who wants them, and how many: leave root, targets and lengths out"
                 )
             wished = demanded(where, wants)
-        machine = None if model is None else find_model(model)
+        machine = None if model is None else find_model(model)  # 3. Machine, copies, options.
         if machine is not None and machine.arcs and where.past_routes is not None and not _is_past(network):
             raise PlanError(
                 f"machine {machine.name} says the arcs of relays, which sums go past here: say that they add, by --relays-add"
@@ -163,8 +163,8 @@ def job(
             said=frozenset(word for word, value in (("messages", messages), ("model", model)) if value is not None),
         )
     flits, given = found.collective.lengths is not None, found.collective.messages if "messages" in found.said else None
-    amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=given, flits=flits)
-    if not isinstance(costs, Costs):  # those are of the job's own network
+    amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=given, flits=flits)  # 4. Bytes.
+    if not isinstance(costs, Costs):  # 5. Costs, unless they are those of the job's own network.
         silent = amount is None and latency is None and rate is None
         default = None if silent else own_costs_of(found.network, latency, rate)
         costs = with_arcs(whole_of(found.network), default, costs)

@@ -181,6 +181,7 @@ def _read_options(network: Network, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
     """Return the error of a job that none of some builders can do."""
+    # 1. The machine: nobody plans for it.
     kind, network = job.collective.kind, job.network
     under = [entry for entry in entries if entry.serves(job.model)]
     if not under and "model" in job.said:
@@ -190,6 +191,7 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
         return PlanError(
             f"there is no plan of {kind} on {network.spec} under model {job.model.name}{needs}; there is: {', '.join(known)}"
         )
+    # 2. The options: nobody takes them.
     keywords = set(job.options)
     taking = [entry for entry in under if entry.takes(keywords)]
     if not taking:
@@ -204,6 +206,7 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
         return PlanError(
             f"{names} {verb} no {' and no '.join(asked)}; of {kind} on {network.spec} does: {', '.join(takers)}"
         )
+    # 3. The copies: there are not so many ways.
     if not job.collective.sums and not job.model.routing and (reason := lacks_ways(job)):
         return PlanError(reason)
     most = max(entry.ways(job) for entry in taking)
@@ -220,6 +223,7 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
         best = max(taking, key=lambda entry: entry.ways(job))
         asked = f"survive {dead(job.copies - 1, job.against)} needs {job.copies} copies"
         return PlanError(f"{asked}; {kind} on {network.spec} by {best.name} sends {can}{why}")
+    # 4. Else each builder says why not.
     reasons = "; ".join(dict.fromkeys(f"{b.name} {b.why_not(job)}" for b in taking))
     return PlanError(f"there is no plan of {kind} on {network.spec}: {reasons}")
 

@@ -42,6 +42,7 @@ def reverse_in_time(network: Network, collective: Collective, built: Built, late
 def _backwards(table: Payloads, messages: int) -> Payloads:
     """Return the payloads in reverse order, each in reverse order, each block of M chunks mirrored."""
     cut = table.within_blocks(messages)
+    # chunk c of the block that begins at b becomes 2 b + M - 1 - c, and ends change places
     base = 2 * (cut.first // messages * messages) + messages
     start = len(cut.first) - cut.start[::-1]
     return Payloads(start, (base - cut.stop)[::-1].copy(), (base - cut.first)[::-1].copy())

@@ -136,10 +136,11 @@ def on_buffers(messages: Messages, keep_copies: bool = False) -> tuple[Program, 
     >>> program.kind.tolist(), program.size.tolist(), program.lane.tolist()
     ([5, 5, 12, 10, 10, 5, 5, 10, 10], [1, 1, 2, 1, 1, 1, 1, 1, 1], [0, 0, 1, 2, 2, 3, 3, 4, 4])
     """
-    buffers = Buffers(messages.schedule.collective)
+    buffers = Buffers(messages.schedule.collective)  # 1. All chunks, one by one.
     table = _list_chunks(messages, buffers, keep_copies)
     entry, columns, (sent_after, got_after) = table[0], table[1:4], table[4:]
-    goes_on = np.diff(entry, prepend=-1) == 0
+    goes_on = np.diff(entry, prepend=-1) == 0  # 2. Cut into messages that move as one.
+    # places follow each other in all columns, or there are none in either
     for column in columns:
         follows = (np.diff(column, prepend=NOWHERE) == 1) & (column >= 0)
         goes_on &= follows | ((column == NOWHERE) & (np.roll(column, 1) == NOWHERE))
@@ -149,21 +150,23 @@ def on_buffers(messages: Messages, keep_copies: bool = False) -> tuple[Program, 
     reading, adds = source.copy(), reads != NOWHERE
     reading[adds] = reads[adds]
     src, dst, port = (column[entry[first]] for column in (messages.src, messages.dst, messages.port))
+    # 3. A rank's own copies.
     copies = [copy for rank in range(messages.schedule.network.nodes) for copy in buffers.copies(rank)]
     owner, copied, kept, length = np.array(copies, np.int64).reshape(-1, 4).T
-    # of each message both ends, then the copies
+    # 4. Operations: of each message both ends, then the copies. They are numbered by rank and lane.
     count, none = len(first), np.full(len(owner), -1)
     rank = np.concatenate([src, dst, owner])
     ends = np.stack([np.concatenate([end, end, none]) for end in (src, dst, port)])
     order = np.lexsort([np.arange(len(rank)), *ends[::-1], np.repeat([0, 1], [2 * count, len(owner)]), rank])
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
-    waits = [
+    waits = [  # 5. What waits for what, by these numbers.
         np.stack([number[which + side * count], number[which[np.maximum(after, 0)] + count]])[:, after >= 0]
         for side, after in enumerate((sent_after, got_after))
     ]
     waiting, found = np.unique(np.concatenate(waits, axis=1), axis=1, return_index=True)
     waiting, wait = waiting[:, np.lexsort([found, waiting[0]])]
+    # 6. The columns of the program.
     kind = np.repeat([READ | SEND, RECEIVE | WRITE, READ | WRITE], [count, count, len(owner)])
     kind[count : 2 * count][adds] |= READ | ADD
     each = np.bincount(which, minlength=count)

@@ -25,7 +25,7 @@ from treecast.ragged import Ints, starts
 from treecast.verification.bits import Bits, bits_of
 
 _MOST_PLACES, _MOST_BITS = 2**25, 2**30
-_PRIME = 2**61 - 1
+_PRIME = 2**61 - 1  # of residues: the sum of two is an int64
 _MANY = 2**60  # a size that no right sum has
 Name = Callable[[int, int, int], Place]
 """From a rank, a place of its output and the operation that wrote it to how findings name them."""
@@ -200,6 +200,7 @@ class Contents:
         """Return the parts of a value, by their number at the beginning; no count is above ``_MANY``."""
         found, todo = Counter[int](), Counter({value: 1} if value >= 0 else {})
         while todo:
+            # sums stand behind what they add up, so the greatest number comes up once only
             one = max(todo)
             times = todo.pop(one)
             if one < self.atoms:
@@ -323,16 +324,19 @@ def judge_delivery(
     places = contents.places
     totals = [contents.all_of(mark, loop) for mark in contents.marks] if kind.adds else []
     for rank in range(places.ranks):
+        # 1. What is to be where, and what is there.
         place, atom = wanted_at(kind, places, loop, root, rank)
         at = places.base[rank, 1] + place
         inside = (at < len(contents.value)) & ((place < places.size[rank, 1]) | places.inplace)
         there, writer = (np.where(inside, of[np.where(inside, at, 0)], -1) for of in (contents.value, contents.writer))
         right = (there >= 0) & (atom % max(loop, 1) < places.most)
+        # 2. Equal marks are equal contents; of residues, but for a chance of about 2^-122.
         for number, mark in enumerate(contents.marks):
             sure = np.flatnonzero(right)
             own, chunk = np.divmod(atom[sure], loop)
             want = totals[number][atom[sure]] if kind.adds else mark[own * places.most + chunk]
             right[sure] = mark[there[sure]] == want
+        # 3. What is wrong is counted out, of the first places.
         wrong = np.flatnonzero(~right)
         by = dict(zip(place[wrong].tolist(), writer[wrong].tolist(), strict=True))
         told = {int(place[k]): (int(there[k]), int(atom[k]), bool(writer[k] < 0)) for k in wrong[:_MOST_TOLD].tolist()}

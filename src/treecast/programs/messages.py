@@ -206,6 +206,7 @@ def of_schedule(messages: Messages, begins: Ints) -> tuple[Program, Ints]:
     >>> program.waiting.tolist(), program.wait.tolist()
     ([2], [1])
     """
+    # 1. Operations: a send and a receive for each message, and an addition where it adds. Numbers go by rank.
     count, every = len(messages), np.arange(len(messages))
     added = np.flatnonzero(messages.added(np.arange(messages.schedule.part.chunks + 1)) > 0)
     rank = np.concatenate([messages.src, messages.dst, messages.dst[added]])
@@ -213,14 +214,17 @@ def of_schedule(messages: Messages, begins: Ints) -> tuple[Program, Ints]:
     turn = np.lexsort([np.arange(len(message)), message, rank])
     number = np.empty(len(turn), np.int64)
     number[turn] = np.arange(len(turn))
+    # 2. ``brought``: the operation after which what a message brought can be used.
     send, receive, brought = number[:count], number[count : 2 * count], number[count : 2 * count].copy()
     brought[added] = number[2 * count :]
+    # 3. Waits: for chunks, for the send before on the arc, of an addition for its receive.
     by_arc = np.lexsort([every, messages.dst, messages.src])
     follows = np.flatnonzero(messages.place[by_arc] > 0)
     late = [np.repeat(send, np.diff(messages.needs_start)), send[by_arc[follows]], number[2 * count :]]
     early = [brought[messages.needs], send[by_arc[follows - 1]], receive[added]]
     waiting, wait = np.concatenate(late), np.concatenate(early)
     order = np.argsort(waiting, kind="stable")
+    # 4. The columns of the program.
     kind = np.repeat([SEND, RECEIVE, ADD], [count, count, len(added)])[turn]
     rank, message = rank[turn], message[turn]
     to, source = (

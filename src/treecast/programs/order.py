@@ -36,6 +36,7 @@ class Pairs:
 def find_pairs(program: Program) -> Pairs:
     """Return which send meets which receive."""
     sends, receives = np.flatnonzero(program.does(SEND)), np.flatnonzero(program.does(RECEIVE))
+    # the n-th of a connection on either side: one number for both, so equal numbers meet
     nth = [turns(side) * 2 * len(program) + side for side in _connections(program)]
     _, here, there = np.intersect1d(*nth, assume_unique=True, return_indices=True)
     send, receive = sends[here], receives[there]
@@ -142,21 +143,25 @@ def _run(program: Program, pairs: Pairs, together: bool) -> tuple[Ints, Ints]:
     """Return when operations begin and end, by turns, and an order in which they can end."""
     from treecast.kernels.programs.queues import find_longest
 
+    # 1. Two points for each operation, where it begins and where it ends.
     n, none = len(program), np.empty(0, np.int64)
     begin, end = 2 * np.arange(n), 2 * np.arange(n) + 1
     sends, receives, units = program.does(SEND), program.does(RECEIVE), program.units
     follows, late, early = np.flatnonzero(program.before >= 0), program.waiting, program.wait
     fused = sends[pairs.receive]
+    # 2. Ways between points: an operation lasts; lanes, waits and pairs keep their order.
     ties = [
         (begin, end, np.where(sends | (receives & together), units, 0)),
         (end[program.before[follows]], begin[follows], 0),
         (np.where(program.begun, begin[early], end[early]), begin[late], 0),
         (end[pairs.send], np.where(fused, begin[pairs.receive], end[pairs.receive]), 0),
     ]
+    # both ends move at the same time: a send ends no sooner than its receive can
     if together:
         ties.append((begin[pairs.receive], end[pairs.send], units[pairs.send]))
     tail, head = (np.concatenate([tie[side] for tie in ties]) for side in (0, 1))
     length = np.concatenate([np.broadcast_to(tie[2], len(tie[0])) for tie in ties])
+    # 3. The longest way to each point is when it comes.
     by_tail = np.argsort(tail, kind="stable")
     first, missing = starts(np.bincount(tail, minlength=2 * n)), np.bincount(head, minlength=2 * n)
     time, order = np.zeros(2 * n, np.int64), np.empty(2 * n, np.int64)
@@ -165,6 +170,7 @@ def _run(program: Program, pairs: Pairs, together: bool) -> tuple[Ints, Ints]:
         takes, gives = np.full((2, 2 * n), -1)
         takes[begin], gives[end], counts = program.counts.lowers, program.counts.raises, program.counts.begins.copy()
     done = find_longest(first, head[by_tail], length[by_tail], missing, time, order, takes, gives, counts)
+    # 4. Points on a circle never come.
     order = order[:done]
     never = np.ones(2 * n, np.bool_)
     never[order] = False
@@ -182,10 +188,12 @@ def _with_counts(program: Program, counts: Counts) -> Program:
         raised, lowered = (order[at[count] : at[count + 1]] for order, at in zip(by_count, bounds, strict=True))
         if len(raised) * len(lowered) > _MOST_LINKS:
             raise FormatError(f"{len(raised):,} signals to {len(lowered):,} waits of one count are too many to judge")
+        # 1. How many signals can come without this one, and those behind it in its lane.
         behind = (
             1 + turns(program.lane[raised][::-1])[::-1]
         )  # how many raise it behind each in its lane, itself included
         needed = len(raised) - behind < 1 + turns(program.lane[lowered])[:, None] - begins[count]
+        # 2. Who needs more than these waits for it.
         late, early = np.nonzero(needed)
         waits.append(np.stack([lowered[late], raised[early]]))
     both = np.concatenate(waits, axis=1)
@@ -207,6 +215,7 @@ def judge_order(found: Findings, order: ExecutionOrder) -> bool:
     if stuck.any():
         heads = [(program.waiting, program.wait), (order.pairs.receive, order.pairs.send)]
         heads += [(order.pairs.send, order.pairs.receive)] if order.together else []
+        # each follows one thing that it waits for; circles of these are named
         following = np.full(len(program), -1, np.int64)
         there = program.before >= 0
         for late, early in [*reversed(heads), (np.flatnonzero(there), program.before[there])]:

@@ -31,11 +31,13 @@ def judge_races(found: Findings, order: ExecutionOrder, contents: Contents, buff
     """Judge ``race``: operations that use one place, one of them writing, in no order, or that read and write in places that
     overlap. ``buffers``: their names.
     """
+    # 1. Operations whose own places overlap.
     program = order.program
     read, write = (contents.places.of(program.rank, column) for column in (program.read, program.write))
     apart, both = np.abs(read - write), program.does(READ) & program.does(WRITE)
     overlap = np.flatnonzero(both & (apart > 0) & (apart < program.units))
     found.these("race", overlap, lambda _: "places that it reads and writes overlap", program.where)
+    # 2. Pairs that nothing orders: first by what costs little, the rest by what costs more.
     earlier, later = contents.pairs
     left = _unordered_here(order, earlier, later)
     left = left[_unordered(order, earlier[left], later[left])]
@@ -170,6 +172,7 @@ class Reachability:
         if level not in self._found:
             marks = self._column, 1 << self._bit, np.int64
             self._found[level] = _spread(self._order, self._order.ended, marks, level=level)
+        # a bit of the word says whether the source's mark has come here
         bits = int(self._found[level][after, self._column[before]])
         return before != after and bool(bits >> int(self._bit[before]) & 1)
 
@@ -238,12 +241,14 @@ class Uses:
 
 def _meet(uses: Sequence[Use]) -> Iterator[tuple[Use, Use, range]]:
     """Yield the pairs of uses that must be ordered, once for all places that the same operations use, and these places."""
+    # 1. Where uses begin and end: between two cuts the same ones use a buffer.
     cuts = sorted({cut for use in uses for cut in (use.lo, use.hi)})
     opens = defaultdict[int, list[Use]](list)
     for use in uses:
         if use.hi > use.lo:
             opens[use.lo].append(use)
     active, judged, pairs = list[Use](), set[tuple[Use, Use]](), 0
+    # 2. From cut to cut, the pairs among those that are active, once each.
     for lo, hi in pairwise(cuts):
         active = [use for use in active if use.hi > lo] + opens[lo]
         pairs += len(active) * (len(active) - 1) // 2

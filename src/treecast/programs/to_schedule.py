@@ -182,6 +182,7 @@ def find_contents(order: ExecutionOrder, collective: Collective, where: Network,
 
 def _carried(order: ExecutionOrder, collective: Collective) -> dict[int, int]:
     """Return the chunks that each send carries, as bits; sends that carry nothing are left out."""
+    # 1. A reduction carries its sum.
     program, kind, pairs = order.program, collective.traits, order.pairs
     if kind.adds:
         if collective.sums > 1 or collective.results:
@@ -190,6 +191,7 @@ def _carried(order: ExecutionOrder, collective: Collective) -> dict[int, int]:
     wanted = list(collective.wanted())
     if sum(stop - first for _, first, stop in wanted) > _MOST_VISITS:
         raise FormatError(f"more than {_MOST_VISITS:,} chunks are too many to follow")
+    # 2. What each send could carry: what its rank has, and what could come before. Sets of chunks are bits.
     receives, before = receives_before(order)
     own = [0] * program.ranks
     for node, first, stop in collective.given():
@@ -206,6 +208,7 @@ def _carried(order: ExecutionOrder, collective: Collective) -> dict[int, int]:
             visits += 1
         if visits > _MOST_VISITS:
             raise FormatError(f"more than {_MOST_VISITS:,} paths are too many to follow")
+    # 3. From who wants a chunk back to who has it, by sends that carry it already where there are such.
     carried, todo = dict[int, int](), list[tuple[int, int, int]]()
     for node, first, stop in wanted:
         every = (1 << len(receives[node])) - 1

@@ -41,11 +41,13 @@ def in_phases(
     begins with its own message, behind the phases by which the initiator tells them; those carry the initiator's message alone.
     """
     nothing = (frozenset[int](),) * local.children
+    # 1. What unit it is: the message that wakes a node says so.
     if memory is None:
         told = next((news.left for news in heard.values() if isinstance(news, News)), None)
         begun = now if told is None else now - (len(units) - told)
         memory = GossipMemory(begun, frozenset[int]([local.name] if local.root else []), nothing)
     unit, over = now - memory.begun, list(memory.over)
+    # 2. What came counts as gone over that link, too.
     came = {port: news.owners for port, news in heard.items() if isinstance(news, News)}
     held = frozenset[int](memory.held.union(*came.values()))
     for port, owners in came.items():
@@ -54,6 +56,7 @@ def in_phases(
         held, over = frozenset[int]([] if local.root else [local.name]), list(nothing)
     if unit >= len(units):
         return memory._replace(held=held), ()
+    # 3. Send what has not gone over the link of this unit, and wake for the next.
     port = units[unit]
     news = held - over[port]
     over[port] |= news
@@ -138,11 +141,13 @@ def certify(local: Local, memory: NodeMemory | None, now: int, heard: Heard, wal
     A node asks all children in turn, which certify in slots; in a ``walk``, as the paper's text has it, each when the one before
     has answered.
     """
+    # 1. Orders: begin.
     memory = memory or NodeMemory()
     plans = relay_data(local, now, heard)
     from_parent = heard.get(UP)
     if isinstance(from_parent, Order):
         return memory, [*plans, *_begin(local, memory, now, from_parent.delay)]
+    # 2. Tokens and certificates: remember them.
     has_token, answers = memory.token_time >= 0, {c: m for c, m in heard.items() if isinstance(m, Certificate)}
     if isinstance(from_parent, Token) or (local.root and not has_token and not heard):
         period = from_parent.period if isinstance(from_parent, Token) else 1
@@ -150,12 +155,14 @@ def certify(local: Local, memory: NodeMemory | None, now: int, heard: Heard, wal
     elif not answers:
         return memory, plans
     memory = memory._replace(known=tuple(answers.get(c, known) for c, known in enumerate(memory.known)))
+    # 3. Ask the children that have not answered, in a walk one after the other.
     missing = [c for c, known in enumerate(memory.known) if known is None]
     if walk and missing:
         plans.append(PlannedSend(now, missing[0], Token(1)))
     elif missing and not answers:
         period = local.children if local.one_port else 1
         plans += [PlannedSend(now + (c if local.one_port else 0), c, Token(period)) for c in missing]
+    # 4. All have answered: certify, or give orders.
     if not missing:
         if local.root:
             return memory, [*plans, *_begin(local, memory, now, 0)]

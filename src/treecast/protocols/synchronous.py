@@ -215,8 +215,10 @@ def converse(think: Think, places: Sequence[NodePlace], nodes: Sequence[Local], 
 
     Raises ProtocolError when a node sends more than the machine can carry.
     """
+    # 1. Names of neighbours, clocks, and alarms: the root wakes by itself.
     port = [{child: name for name, child in enumerate(place.children)} | {place.parent: UP} for place in places]
     state = [NodeState(local) for local in nodes]
+    # any large number will do: no two clocks are alike, so no node can go by the time of others
     clock = [v * 7919 for v in range(len(nodes))]  # the clock of each node in step 0
     alarm: list[int | None] = [None] * len(nodes)
     waiting: list[tuple[int, int]] = []
@@ -227,6 +229,7 @@ def converse(think: Think, places: Sequence[NodePlace], nodes: Sequence[Local], 
     under_way: list[Utterance] = []
     step = 0
     while under_way or waiting:
+        # 2. Who hears something now, or wanted to be woken. Where nothing is under way, time goes on to the next alarm.
         heard: dict[int, dict[int, Content]] = {}
         for one in under_way:
             heard.setdefault(one.dst, {})[port[one.dst][one.src]] = one.content
@@ -237,6 +240,7 @@ def converse(think: Think, places: Sequence[NodePlace], nodes: Sequence[Local], 
             when, v = heappop(waiting)
             if alarm[v] == when:
                 due.add(v)
+        # 3. Their turns, and whether the machine can carry what they send.
         sent: list[Utterance] = []
         for v in sorted(due):
             received = heard.get(v, {})
@@ -256,6 +260,7 @@ def converse(think: Think, places: Sequence[NodePlace], nodes: Sequence[Local], 
 
 
 def _set_alarm(alarm: list[int | None], waiting: list[tuple[int, int]], v: int, when: int | None) -> None:
+    # an alarm that is set anew leaves the old one in the heap, which is passed over when it comes up
     if when is not None and alarm[v] != when:
         heappush(waiting, (when, v))
     alarm[v] = when
@@ -265,11 +270,13 @@ def _check_turn(
     node: Local, place: NodePlace, heard: dict[int, Content], outgoing: dict[int, Content], away: bool
 ) -> None:
     """Check that a node sends to neighbours, over as many ports as it has, and keeps no data that it has to pass on."""
+    # 1. Neighbours and ports.
     for to in outgoing:
         if not (to == UP and place.parent >= 0) and not 0 <= to < len(place.children):
             raise ProtocolError(f"node {node.name} speaks to a neighbour that it does not have")
     if node.one_port and len(outgoing) > 1:
         raise ProtocolError(f"node {node.name} sends {len(outgoing)} flits in one step by its one port")
+    # 2. Data that came and is for others goes on at once, and nothing else does but a node's own.
     received = {(f.owner, f.place) for f in heard.values() if isinstance(f, Flit)}
     passed = [(f.owner, f.place) for f in outgoing.values() if isinstance(f, Flit)]
     passing = {flit for flit in received if not (flit[0] == node.name if away else node.root)}

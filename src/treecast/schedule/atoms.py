@@ -3,6 +3,12 @@
 The chunk numbers are cut where the range of a payload begins or ends, and where the chunks that a node has or wants do.
 All chunks of an atom are then in the same payloads, and in a stream each follows the one before by one step: a fact
 about the first chunk of the atom holds for all. In a paced stream it follows by as many steps as the row's pace says.
+
+A payload of two ranges, chunks 0-5 and 8-9, and another of chunks 4-9, cut into atoms:
+
+    chunks      0 1 2 3 | 4 5 | 6 7 | 8 9
+    payload 0   ------- | --- |     | ---       places 0, 4, 6
+    payload 1           | --- | --- | ---       places 0, 2, 4
 """
 
 from dataclasses import dataclass
@@ -78,11 +84,13 @@ def cut_into_atoms(schedule: Schedule, extra: Ints | None = None, *, few: bool =
     part, table = schedule.part, schedule.rows.payloads
     if not few and part.lengths is None and part.chunks // part.messages > _MOST_ATOMS:
         raise ScheduleError(f"{part.kind} over {part.nodes:,} nodes has too many blocks of chunks to judge one by one")
+    # 1. Cut where ranges begin or end, and where blocks do.
     ends = [table.first, table.stop, _ends_within(table, part.messages) if few else part.ends()]
     if extra is not None:
         ends.append(extra[(extra > 0) & (extra < part.chunks)])
     bounds = _with_results(part, np.unique(np.concatenate(ends)))
     paces = _paces_of_payloads(schedule)
+    # 2. At which paces rows send each atom. Where they differ it falls apart, which may cut others: so again.
     while True:
         start, atom, place = _places(schedule, bounds)
         least, most = np.full(len(bounds) - 1, NEVER), np.zeros(len(bounds) - 1, np.int64)
@@ -123,6 +131,7 @@ def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:
     count = stop - first
     atom = places(count) + np.repeat(first, count)
     place = np.repeat(table.before - table.first, count) + bounds[atom]
+    # atoms of a payload's ranges stand side by side, so it begins where its first range does
     return starts(count)[table.start], atom, place
 
 
@@ -162,6 +171,7 @@ def find_moves(schedule: Schedule, atoms: Atoms) -> AtomMoves:
     rows = schedule.rows
     row, entry = explode(atoms.start, rows.payload)
     time = rows.leaves(row, atoms.place[entry])
+    # by atom and then by time, as replays take them
     order = np.lexsort((time, atoms.atom[entry]))
     start = starts(np.bincount(atoms.atom[entry], minlength=len(atoms)))
     return AtomMoves(start, row[order], time[order])

@@ -86,6 +86,7 @@ class Costs:
         >>> costs.on(model("all-port"), network("path:3"), 1000)
         (<Model all-port: all ports, full duplex, 2 arcs that take longer>, 2e-06)
         """
+        # 1. Gaps and delays of each class of arcs, as fractions: floats could be rounded down.
         arcs = arcs_of(network, single=True)
         unlike, which = self.classes(network)
         least, bytes_ = Fraction(self.default.startup), Fraction(chunk)
@@ -94,11 +95,13 @@ class Costs:
             Fraction(float(o)) + bytes_ * Fraction(float(b)) + (machine.latency - 1) * each
             for (o, b), each in zip(unlike.T, gap, strict=True)
         ]
+        # 2. The gaps that are to be told apart.
         if place is not None and place is not network:
             used = self.classes(place)[0].T.tolist()
             told = [g for g, pair in zip(gap, unlike.T.tolist(), strict=True) if pair in used]
         else:
             told = gap
+        # 3. The longest step that rounds none of them up by too much.
         tick = next(
             (t for parts in range(1, _PARTS) if _rounded(told, t := min(told) / parts) <= _ROUNDING), min(told) / _PARTS
         )
@@ -123,6 +126,7 @@ class Costs:
         """Return the start-up times and the seconds a byte of arcs by their ends: float64, as long as ``src``."""
         every = [self.default, *self.arcs.values()]
         ends = np.array([(-1, -1), *self.arcs], np.int64)
+        # both ends in one number: node numbers here are below 2^31
         keys, sought = ends[:, 0] << 31 | ends[:, 1], np.asarray(src, np.int64) << 31 | np.asarray(dst, np.int64)
         order = np.argsort(keys)
         at = order[np.minimum(np.searchsorted(keys, sought, sorter=order), len(keys) - 1)]

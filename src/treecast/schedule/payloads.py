@@ -23,6 +23,12 @@ class Payloads:
     Payload p is the chunks of the ranges ``first[i] … stop[i]-1`` for i in ``start[p] … start[p+1]-1``. ``Payloads.of`` makes
     the table from lists.
 
+    The ranges of all payloads stand in two columns, and ``start`` says where those of each begin:
+
+        start   0         2     3
+        first   0   200   7
+        stop  100   300   8            payload 0: 0-99 and 200-299, payload 1: chunk 7
+
     Parameters
     ----------
     start : int64 (payloads + 1,)
@@ -126,11 +132,13 @@ class Payloads:
         >>> Payloads.of([[(0, 2), (2, 5), (7, 8)]]).merged().ranges(0)
         [(0, 5), (7, 8)]
         """
+        # single ranges are merged as they are, and most tables have no others
         if len(self.first) == len(self) and bool((np.diff(self.start) == 1).all()):
             return self
         payload = np.repeat(np.arange(len(self)), np.diff(self.start))
         low, high, of = self.first, self.stop, payload
         if bool(((low[1:] <= low[:-1]) & (of[1:] == of[:-1])).any()):
+            # sorted only to find chunks that are there twice: a payload keeps the order of its ranges
             order = np.lexsort((high, low, payload))
             low, high, of = low[order], high[order], payload[order]
         twice = np.flatnonzero((of[1:] == of[:-1]) & (low[1:] < high[:-1]))
@@ -164,6 +172,7 @@ class Payloads:
 
     def chunk(self, payload: ArrayLike, place: ArrayLike) -> Ints:
         """Return the chunk at ``place`` (0-based) of each payload; the arrays broadcast."""
+        # all payloads one behind the other: a place there says the range by bisection
         total = starts(self.stop - self.first)
         at = total[self.start[np.asarray(payload)]] + np.asarray(place)
         part = np.searchsorted(total, at, side="right") - 1
@@ -205,6 +214,7 @@ def drop_duplicates(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArra
     if _in_order(table):
         return payload, table
     rank = ranks(table.start, table.first, table.stop)
+    # of equal payloads, which have one rank, any will do
     one = np.empty(int(rank.max(initial=-1)) + 1, np.int64)
     one[rank] = np.arange(len(rank))
     return rank.astype(np.int32)[payload], table.take(one)
@@ -220,6 +230,7 @@ def _in_order(table: Payloads) -> bool:
 def number_by_first_use(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
     """Return the payload column and the table with payloads in the order of their first use, and unused ones left out."""
     first_use = np.full(len(table), len(payload))
+    # from the last row to the first, so that the first use is what stays
     first_use[payload[::-1]] = np.arange(len(payload) - 1, -1, -1)
     used = np.argsort(first_use, kind="stable")[: np.count_nonzero(first_use < len(payload))]
     if len(used) == len(table) and bool((used[1:] > used[:-1]).all()):

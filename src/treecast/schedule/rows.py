@@ -299,6 +299,7 @@ def _completed(payloads: Payloads, columns: dict[str, ArrayLike]) -> dict[str, A
 
 
 def _column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    # checked before it is made narrow, as a number that does not fit would become another one
     wide = np.asarray(values)
     if wide.size == 0:
         return np.empty(0, dtype)
@@ -317,6 +318,8 @@ def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
     columns = [given[name] for name in ("step", "src", "dst", "tree")]
     # a tree of -1 becomes 0
     bits = [(int(column.max(initial=0)) + (column is columns[3])).bit_length() for column in columns]
+    # one number for all four columns, if there is room: an order of numbers is found sooner than one of columns
+    #     key = step | src | dst | tree + 1
     if sum(bits) <= 62:
         key = columns[0].astype(np.int64)
         for column, width in zip(columns[1:], bits[1:], strict=True):

@@ -82,6 +82,7 @@ class Tree:
     def branch(self) -> Ints:
         """The child of the root above each node, or the node itself: int64 (N,); the root at the root."""
         top = np.where((self.parent < 0) | (self.parent == self.root), np.arange(self.network.nodes), self.parent)
+        # each time round twice as far up
         while ((higher := top[top]) != top).any():
             top = higher
         return top

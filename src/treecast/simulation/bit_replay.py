@@ -90,6 +90,7 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
     from treecast.kernels.compiled import in_parallel
     from treecast.kernels.simulation.bit_replay import fill_translates, hear, say
 
+    # 1. Is it such a schedule, and is there room for the bits?
     cube, rows, faults = schedule.network, schedule.rows, faults or Faults()
     faults.check(schedule)
     if not is_gossip(schedule):
@@ -107,12 +108,14 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
     needed = nodes * words * 8 * (1 + cube.ports * (2 if schedule.sparing else 1))
     if needed > _MOST_BYTES:
         raise ScheduleError(f"sets of {nodes:,} sources at {nodes:,} nodes take {needed / 2**30:.0f} GiB: too many")
+    # 2. Each node has the data of its own: one bit.
     dies, arc_dies = faults.by_step(cube)
     arc_dies = arc_dies[:-1].reshape(nodes, cube.ports)
     has, every = np.zeros((nodes, words), np.uint64), np.arange(nodes)
     has[every, every >> 6] = np.uint64(1) << (every & 63).astype(np.uint64)
     gone = np.zeros((cube.ports if schedule.sparing else 0, nodes, words), np.uint64)
     sizes, total, lost = np.zeros(schedule.steps, np.int64), 0, 0
+    # 3. Step by step, all speak before anybody hears.
     block = max(1, -(-nodes // 2))
     for step in range(schedule.steps):
         now = slice(*np.searchsorted(rows.step, [step, step + 1]).tolist())
@@ -125,6 +128,7 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
         sizes[step] = max(longest for longest, _, _ in counts)
         total, lost = total + sum(sent for _, sent, _ in counts), lost + sum(gone for *_, gone in counts)
         report(step + 1, schedule.steps, "steps")
+    # 4. Which bits of living nodes are lacking.
     living = np.zeros(64 * words, np.bool_)
     living[:nodes] = living_ranks(schedule.collective, faults)
     lacking = np.bitwise_count(np.packbits(living, bitorder="little").view("<u8") & ~has).sum(axis=1, dtype=np.int64)

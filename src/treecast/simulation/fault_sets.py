@@ -55,6 +55,7 @@ class FaultSets:
         """Yield every pair of a set that fails and one that lies, of these sizes, that have no element in common."""
         for dying, lying in sizes:
             for dead in combinations(range(self.elements), dying):
+                # who is dead cannot lie
                 others = [e for e in range(self.elements) if e not in dead]
                 yield from ((dead, liars) for liars in combinations(others, lying))
 
@@ -78,6 +79,7 @@ def sets_in_order(elements: int, start: int, stop: int, size: int) -> Ints:
 
     first, rank, low = list[int](), start, 0
     for place in range(size):
+        # sets that begin with a lesser element are passed over all at once
         while rank >= (skipped := comb(elements - low - 1, size - place - 1)):
             rank -= skipped
             low += 1

@@ -140,12 +140,12 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
 
     With several copies a node sends on in a tree only copies that came in it. Raises FaultError as ``check_liars``.
     """
-    network, collective = schedule.network, schedule.collective
+    network, collective = schedule.network, schedule.collective  # 1. Check all cases.
     for liars, faults in cases:
         check_liars(schedule, liars)
         faults.check_names(network)
     lying, dead = (_Since(schedule, [case[of] for case in cases]) for of in (0, 1))
-    every = (1 << len(cases)) - 1
+    every = (1 << len(cases)) - 1  # 2. A bit for each case; no copy has come.
     source = collective.source_of(np.arange(collective.chunks)).tolist()
     by_tree = defaultdict[tuple[int, int], dict[int, _Copy]](dict)  # of (node, chunk)
     any_tree = defaultdict[tuple[int, int], _Copy](lambda: (0, 0))
@@ -157,7 +157,7 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
                 mine, any_tree[v, chunk] = by_tree[v, chunk], _joined(any_tree[v, chunk], *copy)
                 mine[tree] = _joined(mine.get(tree, (0, 0)), *copy)
 
-    for sends in schedule.expand():
+    for sends in schedule.expand():  # 3. Step by step: what arrives is there before anything is sent.
         arrive(sends.step)
         (liar, lying_arc), (gone, cut) = lying.at(sends.step), dead.at(sends.step)
         columns = (
@@ -184,7 +184,7 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
             there &= ~(gone.get(u, 0) | cut.get(arc, 0) | gone.get(v, 0))
             under_way[when].append((v, chunk, tree, there, (false | lying_arc.get(arc, 0)) & there))
     arrive(NEVER)
-    never_sent = dead.at(0)[0]
+    never_sent = dead.at(0)[0]  # 4. Count votes: whoever has most is elected.
     fooled, undecided = [0] * network.nodes, [0] * network.nodes
     for v, first, stop in collective.wanted():
         for chunk in (chunk for chunk in range(first, stop) if source[chunk] != v):
@@ -194,7 +194,7 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
             there_is = every & ~never_sent.get(source[chunk], 0)
             fooled[v] |= _more(wrong, right) & there_is
             undecided[v] |= ~(_more(wrong, right) | _more(right, wrong)) & there_is
-    found = list[Misled]()
+    found = list[Misled]()  # 5. Case by case, who is honest and was misled.
     for number, (liars, faults) in enumerate(cases):
         honest = honest_nodes(schedule, liars, faults)
         misled = [v for v in honest if fooled[v] >> number & 1]
@@ -207,6 +207,7 @@ def at_least(votes: Iterable[int]) -> list[int]:
     found = list[int]()
     for vote in votes:
         found.append(0)
+        # from the greatest count down, so that a vote counts once
         for count in range(len(found) - 1, -1, -1):
             found[count] |= (found[count - 1] if count else -1) & vote
     return found

@@ -140,6 +140,7 @@ def _weigh(parts: Sequence[tuple[float, Interval]], tail: float) -> Interval:
 
 @describe.register
 def _(found: Reliability) -> Description:
+    # 1. Figures for programs.
     loss, unserved, groups = found.loss, found.unserved, found.elements.groups
     spared = found.schedule.initiator if found.schedule.collective.all_source else found.schedule.collective.root
     kinds = [group.kind for group in groups]
@@ -173,6 +174,7 @@ def _(found: Reliability) -> Description:
         ],
         "seconds": round(found.seconds, 6),
     }
+    # 2. Words for people.
     never = [] if spared is None else [f"the root {found.schedule.network.label(spared)} does not fail"]
     how = "all with the fault counts below" if found.exact else "all, or random ones, with the fault counts below"
     lines: dict[str, object] = {
@@ -186,7 +188,7 @@ def _(found: Reliability) -> Description:
     return Description(figures, lines, (_table(found, kinds),))
 
 
-_ROWS = 12
+_ROWS = 12  # of the table that are shown
 
 
 def _table(found: Reliability, kinds: Sequence[str]) -> Table:
@@ -223,7 +225,7 @@ def _say_interval(found: Interval, of: Reliability) -> str:
 
 
 _BELOW, _ABOVE, _MOST = 1e-2, 10.0, 0.5  # of the probabilities given; and the largest probability
-_POINTS = 61
+_POINTS = 61  # of a curve
 _UNKNOWN = 0.1  # of a loss: a curve ends where more may lie in numbers of faults of which nothing is known
 
 

@@ -204,6 +204,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     """
     from treecast.kernels.simulation import replay as kernels
 
+    # 1. Atoms that every fault hits as a whole, and their moves.
     faults = faults or Faults()
     faults.check(schedule)
     schedule = schedule.plain()
@@ -214,6 +215,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     if dies:
         atoms = cut_into_atoms(schedule, _times_of_change(atoms, found, dies))
         found = find_moves(schedule, atoms)
+    # 2. Nothing has arrived yet.
     node_dies, arc_dies = faults.by_step(network)
     if len(atoms) * network.nodes > _MOST_CELLS:
         raise ScheduleError(f"{network.nodes:,} nodes x {len(atoms):,} runs of chunks are too many to replay")
@@ -223,6 +225,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     arc, late = network.arc(rows.src, rows.port), schedule.late(schedule.model)
     columns = (found.row, found.time, rows.src, rows.dst, arc, late, node_dies, arc_dies)
     begins = np.zeros(network.nodes, np.int32)
+    # 3. Sums go first: what follows from them, finished sums, comes after.
     sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
     node, atom = atoms.table(collective.given())
     if sums:
@@ -232,6 +235,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
         kernels.replay_sums(
             found.start[: sums + 1], *columns, found.coming(late), adds, shared, arrival[:sums], via[:sums], moved
         )
+    # 4. Other data is where it begins; finished sums are where they are completed.
     alive = (node_dies[node] > 0) & (atom >= sums)
     arrival[atom[alive], node[alive]] = 0
     if collective.shared:  # who is told nothing has all contributions in the end
@@ -241,6 +245,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     elif collective.results:  # the owner has a finished sum when the last contribution is there
         owner = collective.source_of(atoms.bounds[:sums])
         arrival[sums + np.arange(sums), owner] = arrival[np.arange(sums), owner]
+    # 5. The initiator's data goes first: it says from when each node sends.
     parts = [(sums, len(atoms))]
     if schedule.initiator is not None:
         own, stop = atoms.of_source(collective, schedule.initiator)
@@ -248,6 +253,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
             found.start[own : stop + 1], *columns, schedule.arcs_back, begins, arrival[own:stop], via[own:stop], moved
         )
         begins, parts = arrival[own].copy(), [(0, own), (stop, len(atoms))]
+    # 6. All the rest.
     for low, high in parts:
         some = slice(low, high)
         kernels.replay(

@@ -58,6 +58,7 @@ class FaultGroup:
         """How likely so many of them fail: float64 (elements + 1,)."""
         n = len(self)
         if self.alike and 0 < (p := float(self.probability[0])) < 1:
+            # by logarithms, as the factors alone are too large and too small for floats
             logs = (
                 lgamma(n + 1) - lgamma(s + 1) - lgamma(n - s + 1) + s * log(p) + (n - s) * log1p(-p)
                 for s in range(n + 1)
@@ -75,6 +76,7 @@ class FaultGroup:
         table = np.zeros((1 if whole else n + 1, most + 1))
         row = table[-1]
         row[0] = 1.0
+        # a row for e + 1 becomes that for e: either element e does not fail, or it does and one fewer behind it
         for e in range(n - 1, -1, -1):
             p = self.probability[e]
             grown = row * (1 - p)
@@ -104,6 +106,7 @@ class FaultGroup:
         after, left = self._after(size), np.full(count, size)
         sets = np.empty((count, size), np.int64)
         for e, p in enumerate(self.probability.tolist()):
+            # element by element: chosen as often as it is among sets with so many left to choose
             fewer = np.maximum(left - 1, 0)
             chosen = (left > 0) & (random.random(count) * after[e, left] < p * after[e + 1, fewer])
             sets[chosen, size - left[chosen]] = e
@@ -148,6 +151,7 @@ class Elements:
         columns, weights = list[Ints](), np.ones(stop - start)
         within = prod(comb(len(group), size) for group, size in zip(self.groups, faults, strict=True))
         before = 0
+        # a number for all groups is one of each, like digits
         for group, size in zip(self.groups, faults, strict=True):
             within //= comb(len(group), size)
             own = rank // within % comb(len(group), size)

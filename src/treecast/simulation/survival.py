@@ -24,7 +24,7 @@ from treecast.simulation.spreading import spread
 from treecast.simulation.strata import Chance, Elements, Faulty, Floats, Stratum, elements_of
 
 _STEPS = 40  # of halving: the ends are found to 1e-9 of the first guess's width
-_TINY = 1e-300
+_TINY = 1e-300  # in place of 0, by which nothing can be divided
 
 
 def clopper_pearson(hits: int, draws: int, doubt: float) -> tuple[float, float]:

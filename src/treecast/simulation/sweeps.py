@@ -218,7 +218,7 @@ def _check_total(total: int, most: int) -> None:
         raise FaultError(f"{total:,} sets of faults are too many to try: take fewer faults, or a sample of the sets")
 
 
-_BLOCK = 1 << 13
+_BLOCK = 1 << 13  # sets that a worker takes at once
 _MOST_SETS = 10**10
 _Sets = Callable[[int, int], Ints]
 """Gives the sets number start … stop-1 as rows of elements."""
@@ -264,7 +264,7 @@ class _Trial:
         return _SweepTally(len(lacking), int((lacking > 0).sum()), first)
 
 
-_LYING_BLOCK = 1 << 8
+_LYING_BLOCK = 1 << 8  # sets that a worker takes at once: a bit of a number each
 _BLOCKS = 64  # that are spread over workers at once
 _MOST_LYING_SETS = 10**8
 

@@ -174,6 +174,7 @@ def read_formula(formula: str, arguments: str, numbers: Sequence[int]) -> int | 
 
 def _value(formula: str, known: Mapping[str, int]) -> int | None:
     """Return the value of a formula in which things that stand side by side are multiplied."""
+    # 1. A function for each strength of signs, the weakest first; each takes what it can off the end of the list.
     tokens = re.findall(r"[0-9]+|[A-Za-z]+|\S", formula)[::-1]
 
     def total() -> Fraction:
@@ -213,6 +214,7 @@ def _value(formula: str, known: Mapping[str, int]) -> int | None:
             return value if token == "(" else Fraction(floor(value))
         return Fraction(int(token) if token.isdigit() else known[token])
 
+    # 2. A formula is one of these, whole, and of whole value.
     try:
         value = total()
     except (IndexError, KeyError, ValueError):  # words

@@ -72,6 +72,7 @@ def number_trees(leaf: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, int]:
     """
     ranks, total = int(leaf.max(initial=-1)) + 1, len(leaf) + len(left)
     tree, depth = np.append(leaf, np.full(len(left), -1)), np.zeros(total, np.int64)
+    # Level by level: sums of the same two trees have one number, and are ready at one level.
     todo, count, in_order, level = np.flatnonzero((left >= 0) & (right >= 0)), ranks, 0, 0
     while len(todo):
         level += 1
@@ -81,6 +82,7 @@ def number_trees(leaf: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, int]:
             break
         keys, which = np.unique(pair[0, ready] * total + pair[1, ready], return_inverse=True)
         tree[len(leaf) + todo[ready]], depth[len(leaf) + todo[ready]] = count + which, level
+        # the tree ((0 + 1) + 2) + …, as far as this level
         if level < ranks:
             wanted = min(in_order, level) * total + max(in_order, level) if in_order >= 0 else -1
             place = int(np.searchsorted(keys, wanted))
@@ -104,6 +106,7 @@ def bits_of_plan(schedule: Schedule) -> Bits | None:
     count = ranks * total
     size = np.ones(count + schedule.transmissions, np.int64)  # contributions in each value
     for sends in schedule.expand():
+        # as the engine adds what comes in one step
         turn = np.lexsort([sends.tree, sends.src, sends.chunk, sends.dst])[: len(sends.src)]
         turn = turn[sends.chunk[turn] < total]
         src, dst, chunk = sends.src[turn], sends.dst[turn], sends.chunk[turn]

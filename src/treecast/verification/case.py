@@ -35,6 +35,12 @@ class StreamColumns(NamedTuple):
     the turns ``step[i] … step[i]+steps[i]-1``. Sorted by when they begin. int64 (streams,); steps are int32.
 
     With a period of 1 they are the rows themselves.
+
+    A row of pace 3 and five chunks, and one of pace 2, in periods of 6:
+
+        step        0  1  2  3  4  5 | 6  7  8  9 10 11 | 12
+        pace 3      c  .  .  c  .  . | c  .  .  c  .  . |  c        streams of remainder 0 and 3
+        pace 2      c  .  c  .  c  . | c  .  c  .  c  . |  c        streams of remainder 0, 2 and 4
     """
 
     row: Ints
@@ -106,6 +112,7 @@ class Case:
             return np.ones(chunk.shape, np.bool_)
         order = np.argsort(self._asked[0])
         first, size = (column[order] for column in self._asked)
+        # the last run that begins at a chunk or before is the only one that can have it
         at = np.searchsorted(first, chunk, side="right") - 1
         return (at >= 0) & (chunk < (first + size)[at])
 
@@ -127,10 +134,12 @@ class Case:
                 np.zeros(len(rows), np.int64),
                 1,
             )
+        # 1. How many streams each row is.
         chunks, pace = rows.messages, np.maximum(rows.pace, 1)
         apart = np.where(period % pace == 0, period // pace, chunks)
         count = np.minimum(chunks, apart)
         self.afford(int(count.sum()), f"streams whose paces have the common multiple {period:,}")
+        # 2. Each begins with another chunk of the row, and goes on by whole periods.
         row, place = np.repeat(np.arange(len(rows)), count), places(count)
         step = rows.leaves(row, place)
         order = np.argsort(step, kind="stable")
@@ -268,6 +277,7 @@ class Case:
 
     def by_root(self) -> "Iterator[Case]":
         """Yield for each root its own part: of a collective in which all nodes spread data a broadcast, of an orbit its part."""
+        # 1. Which chunks are of which root.
         rows, part = self.rows, self.part
         if self.schedule.orbit:
             kind, roots = part.kind, np.array(self.schedule.roots)
@@ -278,6 +288,7 @@ class Case:
             begin, sizes = part.begins(), part.sizes()
             sizes = np.where(np.isin(roots, part.ranks), sizes, 0)
             table = rows.payloads.within_blocks_of(part)
+        # 2. Rows cut by root: each part is a row of its own, which begins later by what went before it.
         row, entry = explode(table.start, rows.payload)
         first, stop, pace = table.first[entry], table.stop[entry], rows.pace[row]
         root = first // part.chunks if self.schedule.orbit else part.source_of(first)
@@ -285,6 +296,7 @@ class Case:
         columns = {name: column[row] for name, column in rows.columns().items()}
         columns["step"] = columns["step"] + pace * table.before[entry]
         columns["steps"] = (stop - first - 1) * pace + 1
+        # 3. Those of each root, sorted as a schedule has them.
         order = np.lexsort((columns["tree"], columns["dst"], columns["src"], columns["step"], root))
         ends = np.searchsorted(root[order], np.arange(len(roots) + 1))
         for i, (node, messages) in enumerate(zip(roots.tolist(), sizes.tolist(), strict=True)):

@@ -23,6 +23,7 @@ _MOST_REPLAYED = 3_000_000  # sends, over all sets of faults
 
 def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tuple[dict[str, Broken], int]:
     """Return the breaches of each rule that applies, the first ``shown`` of each in words, and the greatest depth of a tree."""
+    # 1. All sends, and where breaches are noted.
     plain = schedule.plain()
     sends: list[Send] = [
         (s.step, *entry)
@@ -40,6 +41,7 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
                 said = said.replace(f"row {row}", plain.rows.name(row), 1)
             found[rule].append(Violation(rule, said, row))
 
+    # 2. How long a send keeps its ports, and when it has arrived.
     unlike = {(source, target): (gap, delay) for source, target, gap, delay in model.arcs}
 
     def gap_of(send: Send) -> int:
@@ -48,6 +50,7 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
     def late(src: int, dst: int) -> int:
         return unlike.get((src, dst), (1, model.latency))[1]
 
+    # 3. What goes together in a step: one message for each row.
     by_step: dict[int, dict[int, Send]] = defaultdict(dict)  # one message per row and step, however many chunks
     telling = _control_flits(plain)
     for send in sends + telling:
@@ -62,11 +65,13 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
         check_links(plain, model, together, arcs, broken)
         if (straight := straight_of(plain.network)) is not None:
             check_channels(straight, model, together, broken)
+    # 4. Routes, relays without buffers, and the data itself.
     if model.routing:
         check_routes(plain, model, by_step, broken)
     if not model.buffered:
         _check_relays(plain, sends, telling, broken)
     _check_data(plain, sends, late, broken)
+    # 5. Copies. A sparing schedule is tried under faults, as its paths depend on them.
     depth = 0
     if plain.copies > 1 and plain.collective.sums:
         broken("copies", -1, "a sum has one copy")
@@ -90,6 +95,7 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
         rules += ["half-port"] if model.half_port else []
     rules += ["channel-once"] if straight_of(plain.network) else ["duplex"] if model.duplex == "half" else []
     rules += ["holds", "delivered"]
+    # a sum without an owner may be sent on before it is complete
     rules += ["complete", "once"][plain.collective.shared :] if plain.collective.sums else []
     rules += ["adds"] if plain.collective.sums and plain.network.relays is not None else []
     rules += ["copies"] if plain.copies > 1 else []
@@ -123,16 +129,19 @@ def _check_tolerance(plain: Schedule, sends: list[Send], broken: Break) -> None:
     """Replay a sparing schedule under every set of copies - 1 nodes and links, which its calling paths should survive."""
     collective, nodes = plain.collective, plain.network.nodes
     links = sorted({frozenset((src, dst)) for _, src, dst, _, _, _, _ in sends}, key=sorted)
+    # 1. What can fail, as far as all sets of it can be tried.
     things: list[object] = [*(v for v in range(nodes) if v != plain.initiator), *links]
     if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
         things = things[: -len(links)]  # too many sets: dead nodes only
     if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
         broken("copies", -1, "too many sets of faults to replay one by one")
         return
+    # 2. Who starts, and what goes together in a step.
     answered = {(src, dst, chunk) for _, src, dst, _, tree, chunk, _ in sends if tree >= 0}
     start = collective.messages * (plain.initiator or 0)
     source = [int(collective.source_of(c)) for c in range(collective.chunks)]
     steps = [list(together) for _, together in groupby(sends, key=lambda send: send[0])]
+    # 3. Replay each set: a node is silent where it said or heard the chunk before.
     for dead in map(set, combinations(things, plain.copies - 1)):
         has = {(v, c) for c, v in enumerate(source) if v not in dead}
         said, heard = set[tuple[int, int, int]](), set[tuple[int, int, int]]()
@@ -145,6 +154,7 @@ def _check_tolerance(plain: Schedule, sends: list[Send], broken: Break) -> None:
                 if plain.initiator in (None, source[chunk]) or (src, start) in has
             ]
             there = [(u, v, c) for u, v, c in now if v not in dead and frozenset((u, v)) not in dead]
+            # said even where the link is dead: the sender does not know
             said.update(now)
             heard.update(there)
             has.update((v, c) for _, v, c in there)
@@ -170,6 +180,7 @@ def _check_relays(plain: Schedule, sends: list[Send], telling: list[Send], broke
     if not collective.personal:
         broken("no-buffer", -1, "without buffers only scatters and gathers are judged")
         return
+    # 1. Where and when each flit comes and leaves.
     came, left = defaultdict[tuple[int, int], list[int]](list), defaultdict[tuple[int, int], list[Send]](list)
     for send in sends:
         step, src, dst, _, _, chunk, row = send
@@ -177,12 +188,14 @@ def _check_relays(plain: Schedule, sends: list[Send], telling: list[Send], broke
             broken("once", row, f"row {row}: chunk {chunk} leaves {label(src)} or reaches {label(dst)} again")
         left[src, chunk].append(send)
         came[dst, chunk].append(step)
+    # 2. It leaves in the step after it came, or it waits.
     source = {c: int(collective.source_of(c)) for c in range(collective.chunks)}
     for (src, chunk), there in left.items():
         before = came.get((src, chunk), [])
         for step, _, _, _, _, _, row in there:
             if src != source[chunk] and min(before, default=step) < step - 1 and step - 1 not in before:
                 broken("no-buffer", row, f"row {row}: chunk {chunk} waits at {label(src)}")
+    # 3. The flits of a message leave one behind the other, to one node.
     ends = collective.ends().tolist()
     for first, stop in pairwise(ends):
         for src in {src for src, chunk in left if first <= chunk < stop}:
@@ -192,6 +205,7 @@ def _check_relays(plain: Schedule, sends: list[Send], telling: list[Send], broke
                 broken(
                     "contiguous", -1, f"{label(src)} interrupts or divides the message of chunks {first} to {stop - 1}"
                 )
+    # 4. Nobody begins before he is told to.
     if collective.direction == "to":
         trees = {send[4] for send in telling}
         for tree in trees:
@@ -204,6 +218,7 @@ def _check_relays(plain: Schedule, sends: list[Send], telling: list[Send], broke
 
 def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], broken: Break) -> None:
     """Replay control flits: a node's knowledge when it speaks."""
+    # 1. Who told each node first is above it. What comes from below is a report.
     root, above = plain.collective.root, dict[int, int]()
     for _, src, dst, _, _, _, _ in sorted(telling):
         if dst != root:
@@ -211,6 +226,7 @@ def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], brok
     from_above, to_below = Counter[int](), Counter[tuple[int, int]]()
     heard_last = {dst: step for step, src, dst, _, _, _, _ in sorted(telling) if above.get(dst) == src}
     reports = [(step, dst) for step, src, dst, _, _, _, _ in telling if above.get(dst) != src]
+    # 2. A node speaks downwards as often as it was told, upwards when all that reports to it has done so.
     for _, together in groupby(sorted(telling), key=lambda send: send[0]):
         now = list(together)
         for step, src, dst, _, _, _, row in now:
@@ -229,6 +245,7 @@ def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], brok
             if above.get(dst) == src:
                 from_above[dst] += 1
                 to_below[src, dst] += 1
+    # 3. Each node certifies once, and sends data only after its last order.
     answers = Counter(src for _, src, dst, _, _, _, _ in telling if above.get(dst) != src)
     for _, src, dst, _, _, _, row in telling:
         if answers and above.get(dst) == src and answers[dst] != 1:
@@ -241,6 +258,7 @@ def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], brok
 def _check_sums(plain: Schedule, sends: list[Send], late: Late, broken: Break) -> dict[tuple[int, int], int]:
     """Carry sets of contributions along; return when which node has which finished sum, by (node, its chunk number)."""
     collective, label = plain.collective, plain.network.label
+    # 1. Who has which contributions at first.
     has, everybody = dict[tuple[int, int], set[int]](), defaultdict[int, set[int]](set)
     for v in range(plain.network.nodes):
         has |= {(v, c): set() for c in range(collective.sums)}
@@ -252,11 +270,13 @@ def _check_sums(plain: Schedule, sends: list[Send], late: Late, broken: Break) -
     plain_relays, passing = set(collective.relays) - {*adds}, set[tuple[int, int]]()
     gone, owner = set[tuple[int, int]](), collective.source_of(range(collective.sums)).tolist()
     changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
+    # 2. The sends of sums, by step.
     of_sums: dict[int, list[Send]] = defaultdict(list)
     whole = dict[tuple[int, int], int]()
     for send in sends:
         if send[5] < collective.sums:
             of_sums[send[0]].append(send)
+    # 3. Step by step: what arrives is there before anything is sent.
     coming = defaultdict[int, list[tuple[Send, set[int]]]](list)
     for step in sorted({*of_sums, *(step + late(s[1], s[2]) for step, them in of_sums.items() for s in them)}):
         for (_, _, dst, _, _, chunk, row), carried in coming[step]:
@@ -278,6 +298,7 @@ def _check_sums(plain: Schedule, sends: list[Send], late: Late, broken: Break) -
                 broken("once", row, f"row {row}: {label(src)} sends sum {chunk} again, or is its owner")
             gone.update([] if collective.shared else [(src, chunk)])
             coming[step + late(src, dst)].append((send, set(has[src, chunk])))
+    # 4. Is everything at the owners in the end?
     if collective.shared:
         return whole
     for chunk, v in enumerate(owner):
@@ -303,6 +324,7 @@ def _check_copies(plain: Schedule, sends: list[Send], late: Late, broken: Break)
     if collective.sums:
         return _depth_of_sums(plain, sends)
 
+    # 1. By which way each chunk comes to each node in each tree.
     for step, src, dst, port, tree, chunk, row in sends:
         if tree >= 0:
             key = chunk if collective.personal else root_of(chunk)
@@ -311,9 +333,11 @@ def _check_copies(plain: Schedule, sends: list[Send], late: Late, broken: Break)
             by.setdefault((key, tree, dst), port)
             when.setdefault((tree, chunk, dst), step + late(src, dst))
             trees_of[chunk].add(tree)
+    # 2. It was there by the same tree before it went on.
     for step, src, _, _, tree, chunk, row in sends:
         if tree >= 0 and src != root_of(chunk) and when.get((tree, chunk, src), step + 1) > step:
             broken("copies", row, f"row {row}: {label(src)} has not got chunk {chunk} by way of tree {tree}")
+    # 3. The ways of each chunk to each node that wants it: enough of them, and apart.
     deepest, relays = 0, set(collective.relays)
     for chunk in range(collective.chunks):
         root = root_of(chunk)

@@ -92,6 +92,8 @@ class _OfTurns(Orbits):
         every, is_rank = np.arange(network.nodes), np.ones(network.nodes, np.bool_)
         if network.relays is not None:
             is_rank = ~network.relays
+        # 1. A turn carries nodes to nodes, ranks to ranks, and arcs to arcs; it has its order, and commutes with those
+        # before.
         key = arcs.tail.astype(np.int64) * network.nodes + arcs.head
         by_ends = np.argsort(key, kind="stable")
         images, of_arcs = [turn.image for turn in symmetry.turns], list[Ints]()
@@ -108,6 +110,7 @@ class _OfTurns(Orbits):
                 raise ValueError(f"{turn.words}, {turn.order} times, is not the unit")
             if any(not np.array_equal(turn.image[other], other[turn.image]) for other in images[:i]):
                 raise ValueError(f"{turn.words} does not commute with others")
+        # 2. Each rank's orbit is as large as the group can be at most, so that is its size.
         self.of_node, self.of_arc = _orbits(images, network.nodes), _orbits(of_arcs, len(key))
         if (np.bincount(self.of_node)[self.of_node[network.ranks]] != self.order).any():
             raise ValueError(f"it does not carry each rank to {self.order:,} ranks")
@@ -161,6 +164,7 @@ class _OfTurns(Orbits):
 
 def _power(image: Ints, times: int) -> Ints:
     found = np.arange(len(image))
+    # by squares: as many steps as ``times`` has bits
     while times:
         if times & 1:
             found = image[found]

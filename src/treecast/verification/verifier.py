@@ -39,6 +39,7 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
 
 def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
     """Return the fields of a report but for the schedule, which is to be free to go, and the model."""
+    # 1. Every rule, by one method or the other.
     began = time.perf_counter()
     if chosen.arcs:  # of an orbit not all arcs take as long
         schedule = schedule.plain()
@@ -56,9 +57,11 @@ def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
         found = {rule: check() for rule, check in rules_for(case).items()}
         depth = case.depth
         how = "by symmetry" if schedule.orbit else "by streams"
+    # 2. What the schedule itself claims.
     proof, why = _judge_proof(schedule)
     found["claims"] = _claims_broken(schedule, why)
     shown = [violation for broken in found.values() for violation in broken[1]]
+    # 3. How far it is from the lower bounds.
     try:
         lower = schedule_bounds(schedule, chosen)
     except PlanError:  # more copies are claimed than there can be: the rule says so

@@ -26,6 +26,7 @@ def check_links(
 
     ``arcs``: where arcs lead that were asked for before.
     """
+    # 1. What is taken so far in this step.
     label = plain.network.label
     used, links = set[object](), set[object]()
     senders, receivers, both = (defaultdict[int, set[object]](set) for _ in range(3))
@@ -43,11 +44,13 @@ def check_links(
 
     for send in messages:
         _, src, dst, port, _, _, row = send
+        # 2. The arc is there. Its name is asked for once.
         existing = 0 <= port < plain.network.ports
         if existing and (src, port) not in arcs:
             arcs[src, port] = int(plain.network.neighbor(src, port))
         if not existing or arcs[src, port] != dst:
             at_fault("adjacent", send, f"no arc by port {port} leads there" if port >= 0 else "no arc leads there")
+        # 3. The ports of both ends: one message may hold several chunks where they combine.
         cable = int(plain.network.cable(src, port))
         link = (src, dst, cable) if model.combining else (frozenset((src, dst)), cable)
         message = (src, port) if model.combining else (send[0], row)
@@ -59,6 +62,7 @@ def check_links(
                 at_fault(rule, send, "{} is busy", node)
         if max(len(both[src]), len(both[dst])) > model.room if model.room > 1 else receivers[src] or senders[dst]:
             at_fault("half-port", send, "a node sends and receives")
+        # 4. The link, one way and the other.
         for rule, key, taken in (("link-once", (src, port), used), ("duplex", link, links)):
             if rule == "link-once" and not existing:
                 continue
@@ -67,6 +71,7 @@ def check_links(
             taken.add(key)
         if model.combining and src != dst and (dst, src, cable) in links:  # chunks that go the same way are one message
             at_fault("duplex", send, "something comes the other way")
+        # 5. Each end has one partner.
         for a, b in ((src, dst), (dst, src)):
             if partner.setdefault(a, b) != b:
                 at_fault("one-partner", send, "{} is busy with {}", a, partner[a])

@@ -34,9 +34,9 @@ from treecast.units import spell_bytes
 if TYPE_CHECKING:
     from treecast.simulation.losses import Interval
 
-_WIDTH, _HEIGHT = 9.0, 5.6
+_WIDTH, _HEIGHT = 9.0, 5.6  # inches, as all that follow
 _MARKS = "osD^vP"  # by the faults that an option survives: told apart without colours, too
-_MOST_NAMED = 14
+_MOST_NAMED = 14  # options
 
 
 @picture(
@@ -254,7 +254,7 @@ def _name_all(figure: Any, curves: Curves, bands: bool) -> None:
 
 _WIDTH_OF_TIMES, _HEIGHT_OF_TIMES, _PANEL = 10.5, 8.1, 4.3
 _MOST_DIMENSIONS = 16  # of a map
-_POINTS = 121
+_POINTS = 121  # of a curve
 
 
 @picture("times", of=CubeProblem, into=FIGURE, summary="the times of the schemes on a hypercube, under each model")
@@ -286,12 +286,14 @@ def _plain(axes: Any, heading: str, across: str, up: str) -> None:
 
 def _draw_curves(axes: Any, job: CubeProblem) -> None:
     """Draw each scheme's time over the least of all closed forms, by r on a log axis."""
+    # 1. Ratios at which times are asked: exact fractions, evenly spread on a log axis.
     low, high = -1 - ceil(log10(1 << job.d)), 1
     exponents = [low + (high - low) * i / (_POINTS - 1) for i in range(_POINTS)]
     axis = [Fraction(10**e).limit_denominator(10**15) for e in exponents]
     times = timings(job, measure=False)
     closed = [(t.scheme, t.closed) for t in times]
     least = [min(time.units(r) for _, time in closed) for r in axis]
+    # 2. A curve for each scheme, over the fastest. Later ones are thinner and lie above, so that none hides another.
     for t in times:
         place = SCHEMES.index(t.scheme)
         for name, time, look in (
@@ -302,6 +304,7 @@ def _draw_curves(axes: Any, job: CubeProblem) -> None:
                 ratio = [float(time.units(r) / base) for r, base in zip(axis, least, strict=True)]
                 gid = f"{name}-{job.model}-{t.scheme}"
                 axes.plot([float(r) for r in axis], ratio, color=colour(place), gid=gid, **look)
+    # 3. Where curves cross, with names that do not cover one another.
     found = crossings(closed)
     labelled = set[Fraction]()
     for crossing in found:
@@ -318,6 +321,7 @@ def _draw_curves(axes: Any, job: CubeProblem) -> None:
                 offset, ha = ((9, -3), "left") if crossing.r > min(near) else ((-9, -3), "right")
             at = float(crossing.r), height
             write(axes, at, f"r = {crossing.r}", 8, offset=offset, ha=ha, va="baseline", zorder=9, halo=3)
+    # 4. Axes with room for all that.
     axes.set_xscale("log")
     axes.set_xlim(min(10.0**low, job.r or 1), max(10.0**high, job.r or 1))
     ratios = [height for line in axes.lines for height in line.get_ydata()]

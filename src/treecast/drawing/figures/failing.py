@@ -24,12 +24,14 @@ _MOST_NAMED = 60  # switches
 )
 def draw_failures(found: Failures, view: View) -> None:
     """Draw cables thicker and darker the more they cost, those that cut ranks off dashed; switches are filled alike."""
+    # 1. The page, and what is worst.
     figure, network = view.page, found.network
     scene = Scene.on(figure, PlanView.of(network, 0))
     most = max((each.more for each in found.found), default=0.0)
     worst = spell_worst(found)
     said = f"worst: {worst[0]}" if worst else "no cable or switch costs time"
     heading(figure, f"What a dead part costs: {found.kind}", f"{network.spec}  ·  {said}")
+    # 2. The colour of each switch; of cables between two nodes that of the dearest.
     fills, links = dict[int, tuple[str, str]](), dict[tuple[int, int], tuple[bool, float]]()
     for each in found.found:
         for part in each.parts:
@@ -39,6 +41,7 @@ def draw_failures(found: Failures, view: View) -> None:
                 continue
             ends = min(part.nodes), max(part.nodes)
             links[ends] = max(links.get(ends, (False, 0.0)), (bool(each.cut_off), each.more))
+    # 3. Cables, the dearest first: these are the ones that the legend has room for.
     handles = list[Any]()
     for (cut_off, more), some in _by_cost(links).items():
         ends = np.array(some, np.int64)
@@ -48,6 +51,7 @@ def draw_failures(found: Failures, view: View) -> None:
         does = "cuts ranks off" if cut_off else f"+{more:.1%}" if more else "costs nothing"
         words = f"{does}: cables of {count_of(len(some), 'pair')}"
         handles.append(entry(words, color=look["color"], linewidth=look["width"], linestyle="--" if cut_off else "-"))
+    # 4. Nodes above them, and what colours mean.
     draw_nodes(scene, network, fills)
     if not scene.view.font and len(fills) <= _MOST_NAMED:
         for u in fills:

@@ -152,6 +152,7 @@ def draw_sources(grid: Mesh, view: View) -> None:
     Where the sides are the same power of two: also that of the paper, from eye to eye in the best order of dimensions, and
     by how much bisection differs.
     """
+    # 1. What is drawn, and how large cells and panels are.
     figure, sides = view.page, grid.sides
     from matplotlib.ticker import MaxNLocator
 
@@ -166,6 +167,7 @@ def draw_sources(grid: Mesh, view: View) -> None:
     head, foot = 0.75, 0.05
     width = max(columns * panel[0] + 2 * MARGIN, 6.0)
     height = len(maps) // columns * panel[1] + head + foot
+    # 2. The page and its heading.
     figure.set_size_inches(width, height)
     steps = (grid.nodes - 1).bit_length()
     heading(
@@ -173,6 +175,7 @@ def draw_sources(grid: Mesh, view: View) -> None:
         f"total distance of a broadcast on {grid.spec}, by source",
         f"one-port wormhole  ·  {count_of(steps, 'step')}  ·  each cell: a broadcast from that node",
     )
+    # 3. The panels. Distances share one range of colours, so that they can be compared; a difference has its own.
     least = min(int(values.min()) for _, values in maps[:2])
     most = max(int(values.max()) for _, values in maps[:2])
     at = (plane.places(grid) - plane.edge).astype(np.int64).T

@@ -171,6 +171,7 @@ def _draw_messages(axes: Any, scene: _MeshScene, step: int, y: float) -> None:
     """Draw an arrow for each message of a step, and write at height ``y`` how many there are."""
     from matplotlib.patches import Rectangle
 
+    # 1. The messages of the step, and the caption.
     schedule, grid, plane, unit = scene.schedule, scene.grid, scene.plane, scene.unit
     rows = schedule.rows
     now = _rows_sent_in(schedule, step)
@@ -179,6 +180,7 @@ def _draw_messages(axes: Any, scene: _MeshScene, step: int, y: float) -> None:
     text = _caption(schedule, step)
     axes.text(0, y, f"step {step}", fontsize=9, weight="bold", color=theme().ink, va="center")
     axes.text(0.55 if step < 10 else 0.62, y, text, fontsize=8, color=theme().grey, va="center")
+    # 2. Which ways go round, on which axes, and how far that shifts their ends.
     at = plane.places(grid)
     gone = grid.coordinates(dst) - grid.coordinates(src)
     wraps = np.abs(gone).sum(axis=0) > far
@@ -186,6 +188,7 @@ def _draw_messages(axes: Any, scene: _MeshScene, step: int, y: float) -> None:
     if plane.slices:  # a way round within a slice cannot be shown on the way to another slice
         round_[2] &= gone[0] == 0
     turns = -(np.sign(gone) * round_)[:, :, None] * plane.periods(len(gone))[:, None]
+    # 3. Arrows of plain ways.
     size = min(0.1, 0.3 * unit) / unit
     shafts, tips = _curves(plane, at[src], at[dst] + turns.sum(axis=0), src == schedule.collective.root, size)
     look: dict[str, Any] = {
@@ -195,7 +198,7 @@ def _draw_messages(axes: Any, scene: _MeshScene, step: int, y: float) -> None:
         "zorder": 4,
     }
     add_many(axes, "Path", shafts[~wraps] * unit, gid=f"arrows-{step}", **look)
-    # an arrow that goes round is drawn once as it leaves and once as it arrives, and cut off where the torus ends
+    # 4. An arrow that goes round is drawn once as it leaves and once as it arrives, and cut off where the torus ends.
     pieces = np.where(gone[0] == 0, grid.coordinates(src)[0], -1) if plane.slices else np.full(len(now), -1)
     for piece in np.unique(pieces[wraps]).tolist():
         copies: list[Floats] = []
@@ -207,6 +210,7 @@ def _draw_messages(axes: Any, scene: _MeshScene, step: int, y: float) -> None:
         corner, width, height = plane.box(piece)
         box = Rectangle((corner[0] * unit, corner[1] * unit), width * unit, height * unit, transform=axes.transData)
         drawn.set_clip_path(box)
+    # 5. The heads, all where the message arrives.
     heads = (tips - turns.sum(axis=0)[:, None]) * unit
     add_many(axes, "Poly", heads, facecolors=colour(_NEW), linewidths=0, zorder=4, gid=f"heads-{step}")
 

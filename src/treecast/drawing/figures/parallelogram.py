@@ -44,7 +44,7 @@ from treecast.simulation.faults import Faults
 _MOST_SHAPES = 50_000  # messages and control flits
 _MOST_PANELS = 24
 _SHADES = (0.0, -0.45, 0.35)  # of each colour: as it is, with white, with black; then they begin again
-_FONT = 7.5
+_FONT = 7.5  # points
 _LETTER = 0.0085  # inches that a character takes per point
 _INK = {WAKE_UP: "#222222", TOKEN: "#222222", CERTIFICATE: "#C2185B", ORDER: "#6A1B9A"}
 
@@ -116,6 +116,7 @@ def draw_parallelograms(schedule: Schedule, view: View) -> None:
     control flits. Null messages stand on the right. Lines: the time taken, and the lower bound. Where messages overlap at the
     root (several ports), each child of the root has a panel. Raises TreecastError when there is too much to draw.
     """
+    # 1. What is drawn, if it is not too much.
     figure, schedule = view.page, chosen_rows(schedule, view)
     streams, bound = MessageStreams(schedule), fewest_steps(schedule, view.faults)
     away = schedule.part.direction == "from"
@@ -127,6 +128,7 @@ def draw_parallelograms(schedule: Schedule, view: View) -> None:
             "draw it in the terminal, where it is cut"
         )
     panels, left_out = _panels(found, controls)
+    # 2. How large: a panel for each strip, with the null messages beside.
     steps = max(schedule.steps, bound or 0, 1)
     strips = sum(panel.height for panel in panels)
     unit = max(0.02, min(0.42 if strips > 4 else 0.65, (9 - 0.3 * len(panels)) / strips))
@@ -135,11 +137,13 @@ def draw_parallelograms(schedule: Schedule, view: View) -> None:
     head, foot, left, gap = 0.95, 0.95, 0.75, 0.32
     right = 0.35 + 0.062 * max((len(text) for texts in nulls for text in texts.values()), default=0)
     width, height = wide + left + right, strips * unit + head + foot + gap * (len(panels) - 1)
+    # 3. The page and its title.
     figure.set_size_inches(width, height)
     title(figure, schedule, Faults(), f": {left_out} more branches left out" if left_out else "")
     at = height - head
     scale = _Scale(steps, wide, unit, bound)
     handles: dict[str, Any] = {}
+    # 4. Panel by panel, from the top down.
     for panel, texts in zip(panels, nulls, strict=True):
         at -= panel.height * unit
         axes = add_panel(figure, (left, at), (wide, panel.height * unit))
@@ -155,6 +159,7 @@ def draw_parallelograms(schedule: Schedule, view: View) -> None:
             write(axes, (0, -0.08 / unit), f"by way of {name}", 8, color=theme().grey, ha="left", va="bottom")
         if panel is not panels[-1]:
             axes.tick_params(axis="x", labelbottom=False)
+    # 5. Names of the axes, once, and what the shapes mean.
     figure.axes[-1].set_xlabel("step", fontsize=9)
     inner = height - head - foot
     words = "distance from the root" if inner > 1.6 else "distance"

@@ -52,6 +52,7 @@ def draw_run_on(schedule: Schedule, view: View) -> None:
     long stretches in which nothing begins or ends are left out. Beyond 200 nodes the picture is a raster: the number of
     chunks that nodes receive in each step.
     """
+    # 1. The run, the nodes that have lines, and the steps that are shown.
     figure, small, whole = view.page, schedule.network.nodes <= _MOST_LINES, schedule
     schedule, more = uncovered_rows(schedule, view) if small else (chosen_rows(schedule, view), [])
     trace, bound = replay(schedule.of_node_zero(), view.faults), fewest_steps(schedule, view.faults)
@@ -60,10 +61,12 @@ def draw_run_on(schedule: Schedule, view: View) -> None:
     order = _lines(trace, small)
     if small and view.steps is None:
         windows = find_windows(find_received(trace), last)
+    # 2. The page and its panels.
     notes = _notes(trace, order, windows) if small else []
     sheet = _Sheet.on(figure, trace, order, windows, _lacks(trace, schedule is whole) if small else {})
     line = np.full(network.nodes, -1, np.int64)
     line[order] = np.arange(len(order))
+    # 3. Lines of nodes; of many nodes a raster.
     handles: list[Any] = []
     if small:
         title(figure, schedule, trace.faults)
@@ -77,6 +80,7 @@ def draw_run_on(schedule: Schedule, view: View) -> None:
         axes.set_xlim(windows[0])
         title(figure, schedule, trace.faults, f": raster of {drawn}")
         handles += _draw_marks(axes, trace, line, small, bound)
+    # 4. Steps below, and what everything means.
     for axes, (first, stop), (_, _, part, _) in zip(sheet.axes, windows, sheet.boxes, strict=True):
         _set_ticks(axes, stop - first, part * figure.get_size_inches()[0], small)
     handles += [remark(words) for words in more]

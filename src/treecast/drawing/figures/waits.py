@@ -44,6 +44,7 @@ def _why_not(found: Why, view: View) -> str:
 @picture("waits", of=Why, into=FIGURE, fits=_why_not, summary="who waits for whom in a job that stands still")
 def draw_waits(found: Why, view: View) -> None:
     """Draw a box for each set of ranks, those that nobody waits for on the left, and arrows to those they wait for."""
+    # 1. Columns: who waits for others stands left of them, and who waits in a circle in one column.
     figure, boxes = view.page, boxes_of(found)
     graph = nx.DiGraph((one, other) for one, others in boxes.items() for other in others)
     graph.add_nodes_from(boxes)
@@ -55,6 +56,7 @@ def draw_waits(found: Why, view: View) -> None:
     for part, about in whole.nodes.items():
         columns[max(depth.values()) - depth[part]] += sorted(about["members"])
     place = {box: (c, -r + (len(some) - 1) / 2) for c, some in columns.items() for r, box in enumerate(some)}
+    # 2. The page, as large as they need.
     wide, high = len(columns) * _WIDE, max(map(len, columns.values())) * _HIGH
     figure.set_size_inches(wide + 0.5, high + 1.2)
     heading(
@@ -65,6 +67,7 @@ def draw_waits(found: Why, view: View) -> None:
     axes = add_panel(figure, (0.25, 0.15), (wide, high))
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(-high / _HIGH / 2, high / _HIGH / 2))
     axes.axis("off")
+    # 3. Arrows, bold along the chain that the verdict names.
     links = set(zip(found.verdicts[0].chain, found.verdicts[0].chain[1:], strict=False))
     for one, others in boxes.items():
         for other in others:
@@ -77,6 +80,7 @@ def draw_waits(found: Why, view: View) -> None:
                 "shrinkB": 26,
             }
             axes.annotate("", place[other], place[one], arrowprops=arrow)
+    # 4. Boxes, coloured where the verdict names their ranks.
     for box, at in place.items():
         fill = colour(5) if set(box) & set(found.verdicts[0].ranks) else theme().pale
         look = {"boxstyle": "round,pad=0.4", "facecolor": fill, "edgecolor": "none"}

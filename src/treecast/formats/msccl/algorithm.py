@@ -292,6 +292,7 @@ def _refuse(*_: Any) -> None:
 
 def _algorithm(reading: AlgorithmReader) -> Algorithm | None:
     """Return the algorithm that was read, GPUs in order; None where something is wrong with it."""
+    # 1. Numbers, with what the format takes where they are not said.
     said = dict(reading.algo or {})
     numbers = {name: reading.whole(said, name, "algo") for name in ("ngpus", "nchunksperloop", "nchannels", "inplace")}
     defaults = {"outofplace": str(1 - min(max(numbers["inplace"], 0), 1)), "minBytes": "0", "maxBytes": str(2**27)}
@@ -301,6 +302,7 @@ def _algorithm(reading: AlgorithmReader) -> Algorithm | None:
     if not (is_whole(least, 18) and is_whole(most, 18) and int(least) <= int(most)):
         reading.wrong("minBytes and maxBytes are numbers of bytes, the first the smaller")
     numbers["outofplace"] = reading.whole(defaults | said, "outofplace", "algo")
+    # 2. All faults of the head are told at once.
     coll = _SPELLED.get(said.get("coll", ""), said.get("coll", ""))
     gpus, loop = numbers["ngpus"], numbers["nchunksperloop"]
     for fine, text in (
@@ -318,6 +320,7 @@ def _algorithm(reading: AlgorithmReader) -> Algorithm | None:
             reading.wrong(text)
     if not reading.found.judged("shape"):
         return None
+    # 3. The columns.
     block, start, step = _columns(reading)
     return Algorithm(
         *(said["name"], said["proto"], coll, gpus, loop, numbers["nchannels"]),

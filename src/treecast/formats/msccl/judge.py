@@ -197,6 +197,7 @@ def _check_sizes(program: Algorithm, found: _Finder) -> bool:
 
 
 def _check_blocks(program: Algorithm, found: _Finder) -> bool:
+    # 1. Numbers of threadblocks, and how many there may be.
     block, n = program.block, program.gpus
     count = np.diff(program.first_block)
     wrong = found.blocks(
@@ -211,6 +212,7 @@ def _check_blocks(program: Algorithm, found: _Finder) -> bool:
         (block["chan"] < 0) | (block["chan"] >= program.channels),
         lambda b: f"chan is {block['chan'][b]}, but nchannels is {program.channels}",
     )
+    # 2. Each connection has one threadblock at either end.
     for way in ("send", "recv"):
         peer = block[way]
         wrong |= found.blocks(
@@ -226,6 +228,7 @@ def _check_blocks(program: Algorithm, found: _Finder) -> bool:
         wrong |= found.blocks(
             twice, lambda b, way=way, peer=peer: f"another threadblock has {way} {peer[b]} on chan {block['chan'][b]}"
         )
+        # 3. No channel of a GPU is shared by too many.
         on = block["gpu"][used] * program.channels + block["chan"][used]
         at, sharing = np.unique(on, return_counts=True)
         full = np.zeros(n, bool)

@@ -41,10 +41,12 @@ def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]
 
 def _judge(file: Judged, written: Plan, told: Told) -> None:
     """Judge a plan by every rule, for each number of turns, as far as it goes; its messages are those of the first."""
+    # 1. What the plan says of itself.
     found, file.where = file.found, find_network(told.network, len(written.gpus))
     kind, flow = kind_of(written.collective, written.name), None
     file.known |= {"name": written.name, "collective": kind or written.collective[:40], "ranks": len(written.gpus)}
     file.known |= {"lanes": sum(len(gpu.blocks) for gpu in written.gpus), "operations": len(written.ops)}
+    # 2. Rule by rule, each only where those before are kept, as it builds on them.
     for turns in _turns(written, told):
         plan = unroll(written, turns, found)
         if found.stop("bounds"):
@@ -61,6 +63,7 @@ def _judge(file: Judged, written: Plan, told: Told) -> None:
         flow = flow or latest
         if found.broken:
             break
+    # 3. Delivery, links and figures of the first number of turns.
     if not kind and flow is not None:
         found.notes.append(f"collective {written.collective[:40]!r} has no known result, so delivery is not judged")
     if flow is None:

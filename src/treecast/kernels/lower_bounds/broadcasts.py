@@ -21,7 +21,14 @@ def cheapest(distance, steps):
     ``distance``: int16 (n, n). Two arrays, int16 (steps + 1, 2^n, n): of a set, a mask of bits, from a node of it (else FAR or
     more); and from a node outside that first sends into the set. Sets that are too large, or leave too much to do
     elsewhere, are FAR.
+
+    Invariant: ``inside[t]`` and ``entered[t]`` are final before step t + 1 asks for them. Cost: each pair of a set and a part
+    of it, each step: O(steps 3^n n), less what is too large or too small. All parts of a set, as masks, the largest first:
+
+        whole      = 1 0 1 1
+        part:  1011 ─▶ 1010 ─▶ 1001 ─▶ 1000 ─▶ 0011 ─▶ 0010 ─▶ 0001 ─▶ 0
     """
+    # 1. The sizes of all sets; in no steps a node informs itself.
     n = len(distance)
     inside, entered = np.full((steps + 1, 1 << n, n), FAR, np.int16), np.full((steps + 1, 1 << n, n), FAR, np.int16)
     size = np.zeros(1 << n, np.int64)
@@ -30,11 +37,13 @@ def cheapest(distance, steps):
     for v in range(n):
         inside[0, 1 << v, v] = 0
     for t in range(steps + 1):
+        # 2. What a set may have: at most 2^t nodes, and at least all but the 2^steps - 2^t that can hear elsewhere.
         fewest, most = n - ((1 << steps) - (1 << t)), 1 << t
         few, half = n - ((1 << steps) - (1 << t) // 2), (1 << t) // 2
         for whole in range(1, 1 << n):
             if not fewest <= size[whole] <= most or (t == steps and size[whole] < n):
                 continue
+            # 3. Its first message divides the set.
             here = inside[t, whole]
             if t:
                 here[:] = inside[t - 1, whole]  # idle
@@ -45,6 +54,7 @@ def cheapest(distance, steps):
                         for s in range(n):
                             here[s] = min(here[s], inside[t - 1, part, s] + entered[t - 1, rest, s])
                     part = (part - 1) & whole
+            # 4. From outside, by way of each of its nodes.
             for b in range(n):
                 if whole >> b & 1:
                     for s in range(n):

@@ -8,12 +8,15 @@ import numpy as np
 
 from treecast.kernels.compiled import njit
 
-_FAR = 1e18
+_FAR = 1e18  # more than any path costs
 
 
 @njit
 def _list_into(x, first, after, tail, into, entering, of, arcs):
-    """List in ``arcs`` those that lead into component x from others; return how many there are."""
+    """List in ``arcs`` those that lead into component x from others; return how many there are.
+
+    A step for each arc into a node of the component.
+    """
     count, v = 0, first[x]
     while v >= 0:
         for e in range(into[v], into[v + 1]):
@@ -32,7 +35,16 @@ def _tree(tail, head, into, entering, rest, root, wanted, by):
     one (Chu & Liu; Edmonds 1967). A node that is not wanted joins the first component that it is asked by, and pays nothing
     (dual ascent, Wong 1984). Return the sum that was paid: the price of the cheapest tree where all nodes are wanted, else that
     or less; -1 where all are wanted, and one cannot be reached. ``rest`` has the prices; then the rest of them.
+
+    Components are numbered behind the nodes. The nodes of each are linked, and each knows the one that it became part of:
+
+        first[x] ─▶ v ── after[v] ─▶ w ─▶ … ─▶ last[x]          up[x]: the component of which x is a part
+        path = [ x0 ◀ x1 ◀ … ]      chosen[x]: the arc into x, from the next on the path
+
+    Invariant: ``rest`` is nowhere below 0, and 0 for each arc that was chosen. Cost: each component lists the arcs into it,
+    O(arcs), and there are at most as many circles as nodes: O(nodes arcs).
     """
+    # 1. Each node is a component, and the root is settled.
     nodes = len(by)
     of, path, after = np.empty(nodes, np.int32), np.empty(nodes + 1, np.int32), np.full(nodes, -1, np.int32)
     first, last = np.empty(2 * nodes, np.int32), np.empty(2 * nodes, np.int32)  # the nodes of each component are linked
@@ -47,6 +59,7 @@ def _tree(tail, head, into, entering, rest, root, wanted, by):
         if wanted[start] != 0 and settled[of[start]] == 0:
             path[0], place[of[start]], length = of[start], 0, 1
         while length > 0:
+            # 2. The component at the end of the path pays for its cheapest arc.
             x = path[length - 1]
             many = _list_into(x, first, after, tail, into, entering, of, arcs)
             if many == 0:
@@ -61,6 +74,8 @@ def _tree(tail, head, into, entering, rest, root, wanted, by):
             for i in range(many):
                 rest[arcs[i]] -= low
             chosen[x] = best
+            # 3. The arc comes from one that is settled, or from a new one, which pays next; else it closes a circle,
+            # which becomes one.
             y = of[tail[best]]
             if settled[y] != 0:
                 for i in range(length):
@@ -82,7 +97,7 @@ def _tree(tail, head, into, entering, rest, root, wanted, by):
                     v = after[v]
                 path[low_end], place[count], length = count, low_end, low_end + 1
                 count += 1
-    for i in range(count - 1, -1, -1):  # an arc into a component enters one of its parts, which needs no other
+    for i in range(count - 1, -1, -1):  # 4. An arc into a component enters one part, which needs no other.
         if chosen[i] >= 0:
             x = head[chosen[i]]
             while x != i:
@@ -95,7 +110,10 @@ def _tree(tail, head, into, entering, rest, root, wanted, by):
 
 @njit
 def _reaches(tail, head, root, wanted):
-    """Return whether a root reaches all wanted nodes, by passes over the arcs until one finds nothing new."""
+    """Return whether a root reaches all wanted nodes, by passes over the arcs until one finds nothing new.
+
+    A pass costs the arcs, twice; there are as many passes as the way turns round in their order.
+    """
     found, is_new, missing = np.zeros(len(wanted), np.int8), True, 0
     found[root] = 1
     while is_new:
@@ -114,6 +132,8 @@ def trees(tail, head, into, entering, price, roots, times, wanted, use):
     """Add to ``use`` how often the cheapest trees of all roots take each arc, each ``times`` over; return their price.
 
     It is -1 where a wanted node cannot be reached. The arcs that enter v are ``entering[into[v]] … entering[into[v+1]-1]``.
+
+    A tree for each root: O(roots nodes arcs).
     """
     by, rest, total = np.empty(len(wanted), np.int32), np.empty(len(tail), np.float64), 0.0
     every = True
@@ -140,7 +160,11 @@ def paths(tail, head, first, leaving, price, roots, need, use):
 
     ``need``: float64 (roots, N), how many chunks go from each root to each node. The arcs that leave u are
     ``leaving[first[u]] … leaving[first[u+1]-1]`` (Dijkstra 1959).
+
+    Dijkstra's search without a heap: O(roots (N² + arcs)). Invariant: ``order`` are the nodes by their distances, so from the
+    last to the first what goes beyond a node is known when it is asked.
     """
+    # 1. The cheapest way from the root to each node.
     nodes = len(first) - 1
     far, by = np.empty(nodes, np.float64), np.empty(nodes, np.int32)
     order, flow, total = np.empty(nodes, np.int32), np.empty(nodes, np.float64), 0.0
@@ -161,6 +185,7 @@ def paths(tail, head, first, leaving, price, roots, need, use):
                 a = leaving[j]
                 if far[u] + price[a] < far[head[a]]:
                     far[head[a]], by[head[a]] = far[u] + price[a], a
+        # 2. Add up what passes each arc, the farthest node first.
         for j in range(count - 1, 0, -1):
             v = order[j]
             total += need[i, v] * far[v]

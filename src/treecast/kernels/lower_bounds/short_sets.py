@@ -5,12 +5,15 @@ import numpy as np
 
 from treecast.kernels.compiled import inline, njit
 
-_FAR = 1e300
+_FAR = 1e300  # more than any way costs
 
 
 @inline
 def _behind(start, first, entering, tail, rest, is_root, mark, found):
-    """Find all nodes that reach ``start`` free of charge; return how many there are, or -1 if a root is among them."""
+    """Find all nodes that reach ``start`` free of charge; return how many there are, or -1 if a root is among them.
+
+    A breadth-first search: each arc into a node found. ``mark`` is all False again when it returns.
+    """
     count, at = 1, 0
     found[0] = start
     mark[start] = True
@@ -42,6 +45,9 @@ def pay(first, entering, tail, head, price, roots, root, targets, target, paid, 
     become so much cheaper for all sets after it (dual ascent, Wong 1984). All targets take turns, those of small sets first.
     ``use``, float64 (families, arcs): how often the ways of a cheap tree take each arc. Return whether all targets are reached.
     The arcs that enter v are ``entering[first[v]] … entering[first[v+1]-1]``; they come from ``tail``.
+
+    Invariant: ``rest`` is nowhere below 0, so the prices paid for sets add up to no more than any way to all targets costs.
+    Cost: each raise makes an arc free of charge, so a family has at most as many raises as arcs, each with one search.
     """
     families, nodes = len(paid), len(first) - 1
     rest, mark = np.empty(len(price)), np.zeros(nodes, np.bool_)
@@ -82,6 +88,7 @@ def pay(first, entering, tail, head, price, roots, root, targets, target, paid, 
                             a = entering[e]
                             if not mark[tail[a]]:
                                 rest[a] -= least
+                                # what rounding has left is nothing: else the set would be raised again for it
                                 if rest[a] < 1e-12:
                                     rest[a] = 0.0
                 for j in range(count):
@@ -105,6 +112,7 @@ def pay(first, entering, tail, head, price, roots, root, targets, target, paid, 
                 for e in range(first[u], first[u + 1]):
                     a = entering[e]
                     v = tail[a]
+                    # 1e-9 an arc: of ways of one price, the one of the fewest arcs
                     if rest[a] <= 0 and not done[v] and cost[u] + price[a] + 1e-9 < cost[v]:
                         cost[v], via[v] = cost[u] + price[a] + 1e-9, a
             while u >= 0 and via[u] >= 0:

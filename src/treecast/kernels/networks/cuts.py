@@ -13,7 +13,10 @@ from treecast.kernels.compiled import njit
 
 @njit
 def _levels(v, first, head, tail, into, entering, flow, carries, level, queue):
-    """Fill ``level``, int32 (N,), with how many arcs that are not full lead from each node to ``v``; -1: there is no such way."""
+    """Fill ``level``, int32 (N,), with how many arcs that are not full lead from each node to ``v``; -1: there is no such way.
+
+    A breadth-first search backwards from v: O(nodes + arcs).
+    """
     for u in range(len(level)):
         level[u] = -1
     level[v], queue[0] = 0, v
@@ -40,9 +43,13 @@ def _send(u, most, v, first, head, tail, into, entering, flow, carries, level, b
     """Send up to ``most`` from u to ``v`` down the levels; return how much arrives. ``begun``: how many arcs of a node are done.
 
     ``path``: the arcs from u on, ~a where the flow of arc a is taken back.
+
+    Depth first, with no call of itself: ``path`` is the way so far. Invariant: an arc that ``begun`` has passed leads nowhere
+    any more in these levels, so it is looked at once: O(arcs + ways × their length).
     """
     sent, length, w = 0, 0, u
     while sent < most:
+        # 1. There: as much as fits goes along the way.
         if w == v:
             room = most - sent
             for i in range(length):
@@ -54,6 +61,7 @@ def _send(u, most, v, first, head, tail, into, entering, flow, carries, level, b
                     flow[~path[i]] -= room
             sent, length, w = sent + room, 0, u
             continue
+        # 2. The next arc down a level with room: first those that leave w, then those whose flow is called back.
         leaving, on = first[w + 1] - first[w], -1
         while on < 0 and begun[w] < leaving + into[w + 1] - into[w]:
             if begun[w] < leaving:
@@ -82,6 +90,8 @@ def _fill(v, left, most, first, head, tail, into, entering, flow, carries, level
     """Send ``left[u]`` from each node u to ``v``, ``most`` in all, or as much as can be; return how much arrives.
 
     Where no more can be sent, those that ``level`` has no number for are the most nodes that a least cut parts from ``v``.
+
+    Dinic's flow: the shortest way to v gets longer each round, so there are at most N rounds.
     """
     sent, moved = 0, 1
     while moved > 0 and sent < most:
@@ -105,19 +115,25 @@ def worst_cut(first, head, tail, into, entering, ranks, count, arcs, inside):
 
     Begin with a cut of ``count`` ranks that ``arcs`` arcs leave. Where a worse one is found, fill ``inside``, bool (N,), with the
     nodes that are not in S. ``ranks``: the nodes that count, int64. Arcs as in Network.arc_lists.
+
+    Invariant: ``count`` / ``arcs`` is the worst cut known, and no rank before ``at`` is behind a worse one. Each worse cut is
+    asked of the same rank again. Cost: a flow for each rank and each worse cut.
     """
+    # 1. Room for the flows.
     n = len(first) - 1
     flow, left = np.empty(len(head), np.int64), np.zeros(n, np.int64)
     level, queue = np.empty(n, np.int32), np.empty(n, np.int32)
     begun, path = np.empty(n, np.int64), np.empty(n, np.int64)
     at = 0
     while at < len(ranks):
+        # 2. Let each rank give ``arcs``, and an arc carry ``count``: all arrives unless a cut is worse.
         for a in range(len(head)):
             flow[a] = 0
         for u in ranks:
             left[u] = arcs  # from the source; an arc carries as much as ``count``
         most = (arcs + 1) * len(ranks)
         _fill(ranks[at], left, most, first, head, tail, into, entering, flow, count, level, queue, begun, path)
+        # 3. The cut behind which too little comes: is it worse?
         out, behind = 0, 0
         for u in ranks:
             behind += level[u] < 0
@@ -137,6 +153,8 @@ def fill_still(first, head, tail, into, entering, source, wants, room, units, in
     """Return whether each node that ``wants`` units can have so many of the ``source`` nodes; arcs carry ``room`` at most.
 
     If not, ``inside``, bool (N,), has the fewest nodes to which too few arcs lead. Arcs as in Network.arc_lists.
+
+    A flow for each node that wants units, at most.
     """
     n = len(first) - 1
     flow, level, queue = np.zeros(len(head), np.int64), np.empty(n, np.int32), np.empty(n, np.int32)

@@ -10,7 +10,7 @@ import numpy as np
 
 from treecast.kernels.compiled import njit
 
-_FAR = 1 << 60
+_FAR = 1 << 60  # more than any ways cost
 
 
 @njit
@@ -22,7 +22,13 @@ def _one_more(first, target, source, into, entering, root, goal, price, used, lo
     whether an arc lies on a way. ``lone``: of several arcs from root to goal only one is used: they are one link. Ways of least
     price share no link either, where of several arcs from one node to another only one is given: two that go over a link both
     ways can exchange their rests, and are cheaper.
+
+    Bellman and Ford's search with a queue, since arcs that are called back cost less than 0. Invariant: ways in ``used`` are
+    the cheapest of their number, so no circle costs less than 0, and the search ends. Cost: at worst N rounds over the arcs.
+
+        by[w] = a: over arc a from its source        by[w] = -1 - a: arc a is called back, from its target
     """
+    # 1. The root costs nothing; is an arc from it to the goal in use?
     nodes = len(first) - 1
     far, by = np.full(nodes, _FAR, np.int64), np.zeros(nodes, np.int64)
     waiting, queue = np.zeros(nodes, np.bool_), np.zeros(nodes + 1, np.int32)
@@ -32,6 +38,7 @@ def _one_more(first, target, source, into, entering, root, goal, price, used, lo
     for a in range(first[root], first[root + 1]):
         straight = straight or (lone and used[a] and target[a] == goal)
     while low != high:
+        # 2. The next node whose price fell; the queue is a ring that has room for all.
         v = queue[low]
         low = (low + 1) % size
         waiting[v] = False
@@ -50,6 +57,7 @@ def _one_more(first, target, source, into, entering, root, goal, price, used, lo
                     high = (high + 1) % size
     if far[goal] == _FAR:
         return -1
+    # 3. Change the arcs along the way.
     v = goal
     while v != root:
         a = by[v]
@@ -62,7 +70,10 @@ def _one_more(first, target, source, into, entering, root, goal, price, used, lo
 
 @njit(work=lambda first, target, source, into, entering, root, goals, price, lengths: 2 * len(target) * lengths.size)
 def least_lengths(first, target, source, into, entering, root, goals, price, lengths):
-    """Fill in the least total price of 1, 2 … ways from ``root`` to each goal, int64 (goals, most); -1: not so many."""
+    """Fill in the least total price of 1, 2 … ways from ``root`` to each goal, int64 (goals, most); -1: not so many.
+
+    A search for each goal and way.
+    """
     for g in range(len(goals)):
         used = np.zeros(len(target), np.bool_)
         total, more = 0, 0
@@ -75,7 +86,10 @@ def least_lengths(first, target, source, into, entering, root, goals, price, len
 
 @njit(work=lambda first, target, source, into, entering, root, goal, price, used, copies: 2 * len(target) * copies)
 def arcs_of_paths(first, target, source, into, entering, root, goal, price, used, copies):
-    """Mark in ``used`` the arcs of so many ways from ``root`` to ``goal``; return how many ways there are, at most that."""
+    """Mark in ``used`` the arcs of so many ways from ``root`` to ``goal``; return how many ways there are, at most that.
+
+    A search for each way.
+    """
     found = 0
     while found < copies and _one_more(first, target, source, into, entering, root, goal, price, used, True) >= 0:
         found += 1
@@ -84,7 +98,10 @@ def arcs_of_paths(first, target, source, into, entering, root, goal, price, used
 
 @njit
 def _count(a, more, table, taken, room, begin, sharing, load, price, inner):
-    """Count a way over an arc more, or less; the arcs that share its resources cost more, or less."""
+    """Count a way over an arc more, or less; the arcs that share its resources cost more, or less.
+
+    A step for each arc that shares a resource.
+    """
     last = len(table) - 1
     for k in range(taken.shape[1]):
         r = taken[a - inner, k]
@@ -105,10 +122,15 @@ def priced_disjoint_paths(network, ends, order, copies, table, taken, room, shar
     those that take resource r are ``sharing[1][sharing[0][r]] …``. ``load`` counts the ways over each resource; one that n ways
     use for each send it has ``room`` for adds ``table[n]`` to the ``price`` of its arcs. The arcs into v are
     ``entering[behind[v]] …``. Return whether there are so many ways for all pairs.
+
+    Invariant: ``load`` and ``price`` are those of the ways of all pairs but the one that is asked. Cost: pairs × copies × one
+    search, and for each arc of a way those that share its resources.
     """
     (first, target, source, behind, entering), (start, goal), (begin, sharers) = network, ends, sharing
+    # 1. Nothing is used yet.
     used = np.zeros(len(target), np.bool_)
     for i in range(len(order)):
+        # 2. Take the ways of this pair out, and find as many anew.
         p = order[i]
         total = 0
         for x in range(copies):
@@ -118,6 +140,7 @@ def priced_disjoint_paths(network, ends, order, copies, table, taken, room, shar
         for _ in range(copies):
             if _one_more(first, target, source, behind, entering, start[p], goal[p], price, used, inner > 0) < 0:
                 return False
+        # 3. Follow the arcs from the start, write down the ways, and count them.
         j = 0
         for x in range(copies):
             u, begun = start[p], j

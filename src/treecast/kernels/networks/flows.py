@@ -15,6 +15,8 @@ def distances(first, head, starts, avoided, far):
     """Fill ``far``, int32 (N,), with the arcs to each node from the nearest of some, int32, by ways round node ``avoided``.
 
     -1 where there is no such way. ``avoided``: -1 for none.
+
+    A breadth-first search: O(nodes + arcs).
     """
     n = len(far)
     queue = np.empty(n, np.int32)
@@ -41,13 +43,17 @@ def _one_more(v, first, head, tail, into, entering, begins, flow, tick, seen, be
 
     Ways may begin where ``begins`` says so. ``flow`` holds ``tick`` for arcs on a way. ``seen``, whose last entry holds less than
     ``tick``, tells this search from those before. ``before``: the arc by which a node was reached, ~a if that is called back.
+
+    A breadth-first search backwards: O(nodes + arcs). Stamps save clearing ``seen``, and ticks save clearing ``flow``.
     """
+    # 1. A new stamp for this search.
     stamp = seen[len(seen) - 1] + 1
     seen[len(seen) - 1] = stamp
     low, high, w = 0, 1, v
     queue[0] = v
     seen[v] = stamp
     while low < high:
+        # 2. Back over arcs without flow; forwards over those with, whose way is called back.
         w = queue[low]
         low += 1
         if begins[w]:
@@ -65,6 +71,7 @@ def _one_more(v, first, head, tail, into, entering, begins, flow, tick, seen, be
                 high += 1
     if not begins[w]:
         return False
+    # 3. Change the flow along the way found.
     while w != v:
         a = before[w]
         if a >= 0:
@@ -86,6 +93,9 @@ def fewest_ways(first, head, tail, into, entering, order, start, most):
     ``order``: the nodes that count, the nearest first. The ways to a node share no arc, and begin at ``start``. A node that
     k ways lead to is as good a start of ways: of k ways from different such nodes, fewer than k faults leave one whole. Where
     ways share no node, each stands there twice (networks/flows.py, ``split``).
+
+    Invariant: whoever is in ``begins`` can be reached over ``fewest`` ways. Cost: at most ``most`` searches for each node,
+    and one in vain. They are short, since most nodes nearby are good starts.
     """
     n = len(first) - 1
     begins, flow = np.zeros(n, np.bool_), np.zeros(len(head), np.int32)

@@ -15,7 +15,14 @@ def order_nodes(first, head, order, near, need):
 
     ``near[i]`` is such a neighbour of ``order[i]``, and ``need[i]`` how many there are. Nodes on short circles come early,
     so that a wrong choice shows soon.
+
+    Queues of nodes by how many neighbours they have in ``order`` now; a node is put behind again whenever it has one more:
+
+        begin[c] ─▶ entry ── after ─▶ entry ── … ─▶ end[c]        node[entry]; passed over if it has more than c by now
+
+    Cost: an entry for each arc: O(nodes + arcs).
     """
+    # 1. Nobody is in order, and no neighbour is counted.
     n, arcs = len(order), len(head)
     count, joined, place = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
     widest = 0
@@ -29,6 +36,7 @@ def order_nodes(first, head, order, near, need):
         begin[c] = end[c] = -1
     entries, top, x = 0, 0, 0
     for i in range(n):
+        # 2. The first node with most neighbours; node 0 to begin with.
         while i:
             while begin[top] < 0:
                 top -= 1
@@ -38,6 +46,7 @@ def order_nodes(first, head, order, near, need):
             if place[x] < 0 and count[x] == top:
                 break
         order[i], near[i], need[i], place[x] = x, joined[x], count[x], i
+        # 3. Its neighbours have one more.
         for a in range(first[x], first[x + 1]):
             v = head[a]
             if place[v] < 0:
@@ -63,7 +72,11 @@ def match_nodes(order, near, need, first, head, level, first_g, head_g, level_g,
     ``start``. Nodes get their images in that order, each a neighbour of that of ``near``, joined to the images of its neighbours
     and to no others. After a dead end the last choice is taken back. Returns 1 when ``image``, int32 (N,), holds a map,
     0 when there is none, and -1 when ``most`` images were tried in vain.
+
+    Invariant: the images of ``order[:i]`` are joined exactly where these nodes are, since ``need`` says how many neighbours
+    came before. Cost: a try looks at the arcs of both nodes; there are ``most`` tries, about.
     """
+    # 1. Node 0 has its image.
     n = len(order)
     origin, stamp, cursor = np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for u in range(n):
@@ -73,10 +86,12 @@ def match_nodes(order, near, need, first, head, level, first_g, head_g, level_g,
     if n > 1:
         cursor[1] = first_g[start]
     while i < n:
+        # 2. Mark the neighbours of x.
         x, p, found, a = order[i], image[near[i]], -1, cursor[i]
         tick += 1
         for b in range(first[x], first[x + 1]):
             stamp[head[b]] = tick
+        # 3. Try the neighbours of p that have not been tried: free, as far off, and joined to just those images.
         while found < 0 and a < first_g[p + 1]:
             c = head_g[a]
             a += 1
@@ -93,6 +108,7 @@ def match_nodes(order, near, need, first, head, level, first_g, head_g, level_g,
                     seen += 1
             if seen == need[i]:
                 found = c
+        # 4. On to the next node, or back to the one before and its next choice.
         cursor[i] = a
         if found >= 0:
             image[x], origin[found] = found, x

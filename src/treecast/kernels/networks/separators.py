@@ -10,7 +10,11 @@ from treecast.kernels.compiled import njit
 
 @njit(work=lambda first, head, *others: 40 * len(head))
 def improve(first, head, tail, into, entering, weight, inside):
-    """Move single nodes into a cut or out of it while that leaves more pairs for each arc; return its nodes and its arcs."""
+    """Move single nodes into a cut or out of it while that leaves more pairs for each arc; return its nodes and its arcs.
+
+    Invariant: ``count`` and ``out`` are those of ``inside``. Every move makes pairs for each arc, count (total - count) /
+    out, more, so it ends. The two sides are multiplied out, which keeps them whole. Cost of a round: each arc twice.
+    """
     nodes, total, count, out = len(inside), 0, 0, 0
     for v in range(nodes):
         total += weight[v]

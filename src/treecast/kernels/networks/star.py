@@ -19,7 +19,10 @@ from treecast.kernels.star_node import (
 
 @njit
 def advance(symbols):
-    """Turn ``symbols`` into the next permutation in lexicographic order, in place."""
+    """Turn ``symbols`` into the next permutation in lexicographic order, in place.
+
+    In constant time on average: the tail that falls is mostly short.
+    """
     n = len(symbols)
     i = n - 2
     while i >= 0 and symbols[i] > symbols[i + 1]:
@@ -39,7 +42,12 @@ def advance(symbols):
 
 @njit
 def unrank_into(rank, factorials, symbols):
-    """Fill ``symbols`` with the permutation of that lexicographic rank; ``factorials[j]`` = (n-1-j)!."""
+    """Fill ``symbols`` with the permutation of that lexicographic rank; ``factorials[j]`` = (n-1-j)!.
+
+    The symbols that are left stand in ``left``, 4 bits each, in order; one that is taken out closes the gap:
+
+        left = … 3 2 1 0        digit 1 takes symbol 1   ─▶   … 3 2 0
+    """
     n = len(symbols)
     left = np.int64(0)
     for j in range(n):
@@ -55,7 +63,10 @@ def unrank_into(rank, factorials, symbols):
 
 @inline
 def words_of(symbols):
-    """Return the word of ``symbols`` and its inverse."""
+    """Return the word of ``symbols`` and its inverse.
+
+    word = … | symbol at position 1 | symbol at position 0        4 bits each; the inverse: the position of each symbol
+    """
     word, inverse = np.int64(0), np.int64(0)
     for j in range(len(symbols)):
         word |= np.int64(symbols[j]) << (4 * j)
@@ -70,6 +81,8 @@ def swap_rank(symbols, rank, factorials, position):
     Let the symbols a in front and b change places, and say a < b. The first digit of the rank grows by b - a, the digit of
     ``position`` shrinks by the number of symbols between a and b behind it, and each digit between the two positions
     grows by one where its symbol lies between a and b. With a > b all signs turn.
+
+    A step for each position.
     """
     a, b = symbols[0], symbols[position]
     low, high, sign = min(a, b), max(a, b), 1 if a < b else -1
@@ -82,7 +95,10 @@ def swap_rank(symbols, rank, factorials, position):
 
 @njit(work=lambda start, stop, factorials, table: 20 * table.size)
 def fill_neighbors(start, stop, factorials, table):
-    """Fill ``table``, (stop - start, n-1), with the neighbours of the nodes ``start … stop-1`` over every port."""
+    """Fill ``table``, (stop - start, n-1), with the neighbours of the nodes ``start … stop-1`` over every port.
+
+    O(n) for each entry, and no rank is found anew: ``advance`` goes on to the next node.
+    """
     n = len(factorials)
     symbols = np.empty(n, np.int64)
     unrank_into(start, factorials, symbols)
@@ -98,12 +114,16 @@ def fill_trees(start, stop, factorials, first_tree, paper, parents, ports):
 
     Tree 0 is a shortest-path tree, the trees 1 … n-1 are the edge-disjoint ones, by the paper's rule if ``paper``; all are
     rooted at the identity.
+
+    Each parent in constant time, its rank in O(n).
     """
+    # 1. The first node of the block.
     n = len(factorials)
     symbols = np.empty(n, np.int64)
     unrank_into(start, factorials, symbols)
     identity, _ = words_of(np.arange(n))
     for u in range(start, stop):
+        # 2. Its words, and whether the paper's rule is not kept here.
         word, inverse = words_of(symbols)
         mended = not paper and is_mended(word, inverse, identity)
         for row in range(len(parents)):
@@ -112,6 +132,7 @@ def fill_trees(start, stop, factorials, first_tree, paper, parents, ports):
                 parents[row, u] = -1
                 ports[row, u] = -1
                 continue
+            # 3. Over which position its parent lies in each tree.
             position = 0
             if tree == 0:
                 position = shortest_parent(word, inverse & 15, identity)
@@ -130,7 +151,10 @@ def walk_trees(start, stop, factorials, limit, paper):
 
     The trees are the paper's if ``paper``. Return (arcs walked, greatest depth, a node whose walk is longer than ``limit``
     or -1, a node two of whose parents lie over the same dimension or -1).
+
+    A step for each arc on each way.
     """
+    # 1. The first node of the block.
     n = len(factorials)
     symbols = np.empty(n, np.int64)
     unrank_into(start, factorials, symbols)
@@ -141,6 +165,7 @@ def walk_trees(start, stop, factorials, limit, paper):
         advance(symbols)
         if first_word == identity:
             continue
+        # 2. Climb each tree from the node; the first steps should all take different positions.
         used = np.int64(0)
         for tree in range(1, n):
             word, inverse, depth = first_word, first_inverse, np.int64(0)

@@ -17,6 +17,12 @@ def _put(sign, count, changed, roles, mesh, usage):
     """Put the messages to some roles on their links, or take them off (``sign`` -1); return how often they meet others.
 
     ``usage``: int8 (orders, steps, links), how many messages pass each link in each step if they take that order of the axes.
+
+    A link between two nodes that differ by 1 on an axis is named after the lower one:
+
+        link = (lower node) × axes + axis
+
+    Cost: one step for each link that the messages pass, for each order of the axes.
     """
     (parent, step, place), (coordinate, strides, orders) = roles, mesh
     meets, axes = 0, len(strides)
@@ -39,7 +45,10 @@ def _put(sign, count, changed, roles, mesh, usage):
 
 @njit
 def _hears_by(role, top, parent):
-    """Whether a role is ``top`` or hears by way of it."""
+    """Whether a role is ``top`` or hears by way of it.
+
+    One step for each role above: as many as it is deep.
+    """
     while role >= 0 and role != top:
         role = parent[role]
     return role == top
@@ -47,7 +56,10 @@ def _hears_by(role, top, parent):
 
 @njit
 def _idle(role, first, stop, child):
-    """Whether a role sends nothing in the steps ``first … stop-1``."""
+    """Whether a role sends nothing in the steps ``first … stop-1``.
+
+    One look for each step.
+    """
     sends = 0
     for t in range(first, stop):
         sends += child[role, t] >= 0
@@ -59,6 +71,8 @@ def _moving(role, other, here, there, distance, roles, child, changed, count):
     """List in ``changed``, from ``count`` on, the messages to and from a role that goes from node ``here`` to ``there``.
 
     All but those of ``other``, which goes the other way. Return how many are listed then, and by how much they are longer.
+
+    A step for each message of the role: one in, and those out.
     """
     (parent, step, place), longer = roles, 0
     if parent[role] != other:
@@ -83,7 +97,15 @@ def anneal(changes, distance, mesh, roles, found, steps, least):
     ``mesh``: coordinates, int64 (axes, N), strides, and orders of axes, int64 (k, axes). ``roles``: the parent, step and place of
     every role, int64; the root is role 0, its parent and step -1. ``found`` becomes those of the shortest broadcast found; return
     its length, or -1 if messages meet in the one given. Stop at the length ``least``.
+
+    Invariant: ``at`` and ``place`` say the same both ways; ``child[r, t]`` is whom role r tells in step t; ``usage`` counts
+    the messages of all roles, and no count is above 1. Cost of a try: the messages that it moves, with the links they pass; a
+    new best is copied, O(roles). What a die means:
+
+        dice[i] = | chooses the step | 1: exchange nodes, 0: hear from another |
+                    bits 1 …           bit 0
     """
+    # 1. Who tells whom in which step, how long it takes, and which links are used.
     (node, near, dice, most), (parent, step, place), (best_parent, best_step, best_place) = changes, roles, found
     orders, strides = mesh[2], mesh[1]
     nodes = len(place)
@@ -102,6 +124,7 @@ def anneal(changes, distance, mesh, roles, found, steps, least):
         return -1
     best = total
     for i in range(len(node)):
+        # 2. A change: what it makes longer, and whether it is allowed at all.
         here, there = node[i], near[i]
         a, b = at[here], at[there]
         exchange = dice[i] & 1
@@ -121,7 +144,7 @@ def anneal(changes, distance, mesh, roles, found, steps, least):
             first = step[b] + 1
             if a == 0 or first >= steps:
                 continue
-            when = first + (dice[i] >> 1) % (steps - first)
+            when = first + (dice[i] >> 1) % (steps - first)  # one of the steps after b hears
             other = child[b, when]
             if other == a:
                 continue
@@ -136,6 +159,7 @@ def anneal(changes, distance, mesh, roles, found, steps, least):
                 continue
             changed[0], changed[1] = a, other
             count = 2 if other >= 0 else 1
+        # 3. Try it on the links; take it back where messages meet.
         _put(-1, count, changed, roles, mesh, usage)
         for turn in range(2):  # there, and back if messages meet
             if exchange:
@@ -150,6 +174,7 @@ def anneal(changes, distance, mesh, roles, found, steps, least):
             _put(-1, count, changed, roles, mesh, usage)
         if turn:
             continue
+        # 4. Keep it, and the whole broadcast if it is the shortest so far.
         if exchange:
             at[here], at[there] = b, a
         else:

@@ -13,7 +13,18 @@ from treecast.kernels.compiled import njit
 
 @njit
 def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
-    """Begin a cover with trees that grow at once: the one with the least so far takes the next node it can."""
+    """Begin a cover with trees that grow at once: the one with the least so far takes the next node it can.
+
+    Each tree is a breadth-first search with a queue of its own, which stops whenever it has taken one node:
+
+        queue[t] = [ looked through | being looked through | to come | … ]
+                                      head[t]                          tail[t]      at[t]: the next arc of queue[t, head[t]]
+
+    Invariant: ``dealt`` says for each node which tree took it, and no link is in two trees, since a tree takes only new
+    nodes. Cost: each tree passes over each arc once at most, and a turn asks all trees for the least: O(trees (arcs +
+    nodes)).
+    """
+    # 1. Each neighbour of the root begins a tree.
     k, n = parent.shape
     load = np.zeros(k, np.float64)
     full = np.zeros(k, np.bool_)
@@ -27,10 +38,12 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
         dealt[v], queue[t, 0], load[t] = t, v, flits[v] + 1e-3
     alive, count = k, k + 1
     while count < n and alive:
+        # 2. The tree with the least so far that is not full.
         t = -1
         for s in range(k):
             if not full[s] and (t < 0 or load[s] < load[t]):
                 t = s
+        # 3. It takes the next new node, or is full.
         found = False
         while head[t] < tail[t] and not found:
             u = queue[t, head[t]]
@@ -61,13 +74,22 @@ def extend(first, target, link, root, trees, most, member, parent, by, depth, us
     """Let trees grow over links that are free, level by level, in the order ``trees``, no deeper than ``most``.
 
     ``member``: int64 (k, N), the nodes by their depth in each tree, those outside first.
+
+    Nodes of a level come from two lists, one after the other: ``member``, which were there, and ``grown``, which are new:
+
+        member[t] = [ outside | depth 1 | depth 2 | … ]      grown[t] = [ depth 2 | depth 3 | … ]
+                                at[t] ─▶                                   now[t] ─▶
+
+    Invariant: a link in ``used`` is in one tree only. Cost: each tree passes over each arc once: O(trees arcs).
     """
+    # 1. The first node at depth 1 in each tree.
     k, n = parent.shape
     grown, grown_to = np.empty((k, n), np.int32), np.zeros(k, np.int64)
     at, now, level, going = np.zeros(k, np.int64), np.zeros(k, np.int64), 1, True
     for t in range(k):
         while at[t] < n and depth[t, member[t, at[t]]] <= 0:
             at[t] += 1
+    # 2. Level by level, all trees in turn, so that none takes all links.
     while going and level < most:
         going = False
         for t in trees:
@@ -91,6 +113,7 @@ def extend(first, target, link, root, trees, most, member, parent, by, depth, us
                             used[link[i]] = True
                             grown[t, grown_to[t]] = v
                             grown_to[t] += 1
+            # 3. Is there anything left to look at?
             if at[t] < n or now[t] < grown_to[t]:
                 going = True
         level += 1
@@ -98,10 +121,15 @@ def extend(first, target, link, root, trees, most, member, parent, by, depth, us
 
 @njit
 def prune(link, root, dealt, parent, by, depth, used):
-    """Take from each tree the nodes that lie on the way to no node dealt to it, and free their links."""
+    """Take from each tree the nodes that lie on the way to no node dealt to it, and free their links.
+
+    Invariant: ``kept[v] == t + 1`` exactly where tree t is known to need v, so a climb stops where another has passed. Each
+    tree costs O(nodes) for that reason. The nodes next to the root stay, as they are the trees' roots.
+    """
     k, n = parent.shape
     kept = np.zeros(n, np.int32)
     for t in range(k):
+        # 1. Mark the ways from the root to all that are dealt to the tree.
         for v in range(n):
             if v == root or dealt[v] != t:
                 continue
@@ -109,6 +137,7 @@ def prune(link, root, dealt, parent, by, depth, used):
             while u != root and kept[u] != t + 1:
                 kept[u] = t + 1
                 u = parent[t, u]
+        # 2. Take off what is not marked.
         for v in range(n):
             if depth[t, v] > 0 and kept[v] != t + 1 and parent[t, v] != root:
                 used[link[by[t, v]]] = False

@@ -14,7 +14,13 @@ from treecast.kernels.compiled import njit
 
 @njit
 def _steps_of(held, t):
-    """Return the steps of one tree."""
+    """Return the steps of one tree.
+
+    From the deepest level up, ``sent`` is what goes at least as deep. One step for each level. An example:
+
+        held[t] = [ -, 2, 0, 1 ]    to depth 3 or more: 1 flit,  1 + 3 - 1 = 3 steps
+                                    to depth 1 or more: 3 flits, 3 + 1 - 1 = 3 steps
+    """
     most, sent = 0, 0
     for d in range(held.shape[1] - 1, 0, -1):
         if held[t, d]:
@@ -26,7 +32,10 @@ def _steps_of(held, t):
 
 @njit
 def _with(held, t, d, flits):
-    """Return the steps of one tree with a message more, or, of a negative length, less."""
+    """Return the steps of one tree with a message more, or, of a negative length, less.
+
+    ``held`` is as before when it returns. Two changes and one count: a step for each level.
+    """
     held[t, d] += flits
     found = _steps_of(held, t)
     held[t, d] -= flits
@@ -35,7 +44,10 @@ def _with(held, t, d, flits):
 
 @njit
 def _slowest_first(steps, turn):
-    """Fill ``turn`` with the trees by their steps, most first; return the most."""
+    """Fill ``turn`` with the trees by their steps, most first; return the most.
+
+    By insertion: k² steps at most, for k trees, which are few.
+    """
     for t in range(len(steps)):
         i = t
         while i > 0 and steps[turn[i - 1]] < steps[t]:
@@ -47,7 +59,12 @@ def _slowest_first(steps, turn):
 
 @njit(work=lambda order, flits, depth, held, dealt: len(order) * min(held.size, 512 * len(held)))
 def deal(order, flits, depth, held, dealt):
-    """Deal the messages in an order, each to the tree in which all would then be there soonest, or else the nearest one."""
+    """Deal the messages in an order, each to the tree in which all would then be there soonest, or else the nearest one.
+
+    Invariant: ``so_far[t]`` are the steps of tree t with what it has by now. Cost: a message asks each tree, O(messages
+    trees), and with few levels counts them all besides. With many levels it does not: if the farthest come first, a message's
+    own depth is the least in its tree, so all flits dealt there go at least as deep, and their number is known.
+    """
     k = len(depth)
     for t in range(k):
         for d in range(held.shape[1]):
@@ -76,7 +93,13 @@ def improve(flits, depth, held, dealt, goal, left):
     """Take messages from one tree to another, or swap two, while the slower of both then takes less; the slowest trees first.
 
     Stop when all takes ``goal`` steps, or after a quarter of the ``left[0]`` operations, counted down. Return each tree's steps.
+
+    A move takes the best of all pairs for the slowest tree that can still be helped. Invariant: ``held`` and ``steps`` are
+    those of ``dealt`` whenever a move is chosen; each try is taken back. Cost of a move: each message of the tree with each
+    other tree, one count of its levels each; of a swap, each with each message of the other tree. ``left[0]`` bounds them
+    all.
     """
+    # 1. The steps of each tree as dealt.
     k, n = depth.shape
     steps = np.empty(k, np.int64)
     for t in range(k):
@@ -87,6 +110,7 @@ def improve(flits, depth, held, dealt, goal, left):
     turn = np.empty(k, np.int64)
     slower = 0  # trees from which nothing can be taken as things are
     while slower < k and left[0] > floor and _slowest_first(steps, turn) > goal:
+        # 2. The messages of the slowest tree that has not been given up.
         t = turn[slower]
         best, value, which, swap = -1, steps[t], -1, -1
         count = 0
@@ -95,6 +119,7 @@ def improve(flits, depth, held, dealt, goal, left):
                 mine[count] = v
                 count += 1
         left[0] -= n
+        # 3. The best move of one message to another tree.
         for i in range(count):
             if left[0] <= floor:
                 break
@@ -109,6 +134,7 @@ def improve(flits, depth, held, dealt, goal, left):
                     left[0] -= levels
                     if new < value:
                         best, value, which = s, new, v
+        # 4. If none helps: the best swap with a shorter message of a faster tree.
         if best < 0:
             for s in range(k):
                 if s == t or steps[s] >= steps[t] - 1 or left[0] <= floor:
@@ -127,6 +153,7 @@ def improve(flits, depth, held, dealt, goal, left):
                     held[s, depth[s, v]] += flits[v]
                     for j in range(few):
                         u = others[j]
+                        # else tree t would get slower, or stay as it is
                         if flits[u] > flits[v] or (flits[u] == flits[v] and depth[t, u] >= depth[t, v]):
                             continue
                         held[s, depth[s, u]] -= flits[u]
@@ -139,6 +166,7 @@ def improve(flits, depth, held, dealt, goal, left):
                             best, value, which, swap = s, new, v, u
                     held[t, depth[t, v]] += flits[v]
                     held[s, depth[s, v]] -= flits[v]
+        # 5. Do it, and begin again with the slowest; or give this tree up for now.
         if best < 0:
             slower += 1
             continue
@@ -152,6 +180,7 @@ def improve(flits, depth, held, dealt, goal, left):
 
 @njit
 def _move(v, t, s, flits, depth, held, dealt):
+    # in constant time: ``held`` stays that of ``dealt``
     held[t, depth[t, v]] -= flits[v]
     held[s, depth[s, v]] += flits[v]
     dealt[v] = s
@@ -167,6 +196,13 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
 
     The top of a subtree hangs below a node of the other tree: by a free link, or by its own when the node above it is there too.
     Nodes that are there already stay where they are. Stop as ``improve`` does.
+
+    Invariant: at the begin of each turn ``used`` marks the links of all trees, each link in one tree at most, and ``held``
+    has the flits of each tree by depth. Cost of a turn: each subtree of the slow tree is gathered once, and compared with
+    each other tree that could take it: O((size of the subtree + levels) k), which ``left[0]`` counts down. For that the
+    children of a node in tree t are linked:
+
+        head[p] ─▶ v ── after[v] ─▶ w ── after[w] ─▶ -1
     """
     k, n = parent.shape
     levels = held.shape[1]
@@ -178,6 +214,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
     turn = np.empty(k, np.int64)
     slower = 0
     while slower < k and left[0] > floor and _slowest_first(steps, turn) > goal:
+        # 1. The children of each node in the slowest tree that has not been given up.
         t = turn[slower]
         left[0] -= 2 * n
         for v in range(n):
@@ -193,6 +230,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                     continue
                 if depth[t, c] < 2 or (left[0] <= floor and not done):
                     continue
+                # 2. ``sub``: the nodes from c down, each behind its parent.
                 count = 1
                 sub[0] = c
                 at = 0
@@ -204,6 +242,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                         count += 1
                         w = after[w]
                 left[0] -= count
+                # 3. The slow tree without the messages of these nodes.
                 some = False
                 for i in range(count):
                     v = sub[i]
@@ -215,6 +254,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                 for s in range(k):
                     if s == t or not some or (s != best if done else less >= value):
                         continue
+                    # 4. Where c would hang in tree s: by its own arc, or a free one to the least depth.
                     up, way = -1, -1
                     if depth[s, c] < 0:
                         p = parent[t, c]
@@ -231,6 +271,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                         deep[c] = depth[s, up] + 1
                     else:
                         deep[c] = depth[s, c]
+                    # 5. The depth of each node there: its own if it is there, else below its parent.
                     fits = deep[c] < levels
                     for i in range(1, count):
                         v = sub[i]
@@ -238,6 +279,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                         fits = fits and deep[v] < levels
                     if not fits:
                         continue
+                    # 6. The steps of tree s with the messages of these nodes.
                     for d in range(levels):
                         into[0, d] = held[s, d]
                     for i in range(count):
@@ -252,12 +294,14 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                         arc, below = way, up
                     elif new < value:
                         value, best, top = new, s, c
+                # 7. While looking: give the messages back.
                 if not done:
                     for i in range(count):
                         v = sub[i]
                         if dealt[v] == t:
                             held[t, depth[t, v]] += flits[v]
                     continue
+                # 8. When done: links, nodes and messages change trees.
                 for i in range(count):
                     v = sub[i]
                     above = parent[t, v] if i else below

@@ -16,7 +16,10 @@ from treecast.kernels.dice import next_state, random_below
 
 @njit
 def _count(parent, port, masks, uses, conflicts, place):
-    """Add to the ``uses`` of each port; fill the list of ``conflicts``, and the ``place`` of each in it; return how many."""
+    """Add to the ``uses`` of each port; fill the list of ``conflicts``, and the ``place`` of each in it; return how many.
+
+    A step for each tree and node.
+    """
     trees, nodes = parent.shape
     count = 0
     for t in range(trees):
@@ -33,11 +36,17 @@ def _count(parent, port, masks, uses, conflicts, place):
 
 @njit
 def _exchange(v, new, old, parent, port, first, child, masks, uses, conflicts, place, count):
-    """Let node v have label ``new`` instead of ``old``; return how many conflicts there are then."""
+    """Let node v have label ``new`` instead of ``old``; return how many conflicts there are then.
+
+    Only four kinds of conflicts can change: v's own in the trees ``old`` and ``new``, and those of its children there. So it
+    costs the children of v in two trees.
+    """
     nodes = parent.shape[1]
+    # 1. The label, and the ports.
     masks[v] = (masks[v] | 1 << new) & ~(1 << old)
     uses[port[new, v]] += 1
     uses[port[old, v]] -= 1
+    # 2. Conflicts of v itself: one may end in the old tree, one may begin in the new one.
     if place[old * nodes + v] >= 0:
         count = _forget(old * nodes + v, conflicts, place, count)
     up = parent[new, v]
@@ -45,6 +54,7 @@ def _exchange(v, new, old, parent, port, first, child, masks, uses, conflicts, p
         conflicts[count] = new * nodes + v
         place[new * nodes + v] = count
         count += 1
+    # 3. Conflicts of its children: those in the new tree end, those in the old one begin.
     for j in range(first[new * nodes + v], first[new * nodes + v + 1]):
         if place[new * nodes + child[j]] >= 0:
             count = _forget(new * nodes + child[j], conflicts, place, count)
@@ -59,7 +69,10 @@ def _exchange(v, new, old, parent, port, first, child, masks, uses, conflicts, p
 
 @njit
 def _forget(number, conflicts, place, count):
-    """Take a conflict off the list; return how many are left."""
+    """Take a conflict off the list; return how many are left.
+
+    The last in the list takes its place: in constant time.
+    """
     last = conflicts[count - 1]
     conflicts[place[number]] = last
     place[last] = place[number]
@@ -69,7 +82,10 @@ def _forget(number, conflicts, place, count):
 
 @njit
 def _excess(uses, most):
-    """Return by how much ports are used too often, or too rarely."""
+    """Return by how much ports are used too often, or too rarely.
+
+    A step for each port.
+    """
     total = 0
     for p in range(len(uses)):
         if uses[p] > most:
@@ -81,7 +97,10 @@ def _excess(uses, most):
 
 @njit
 def _pick(mask, wanted, trees, state):
-    """Return a random tree that is in ``mask`` (``wanted`` 1), or one that is not (0), and the next random number."""
+    """Return a random tree that is in ``mask`` (``wanted`` 1), or one that is not (0), and the next random number.
+
+    Drawn again until it is such a tree; somebody has to see that there is one.
+    """
     state, t = random_below(state, trees)
     while mask >> t & 1 != wanted:
         state, t = random_below(state, trees)
@@ -95,7 +114,15 @@ def search(parent, port, first, child, masks, uses, most, moves, done, total, ho
     A move takes a conflict (v, t): v takes another label instead, or its parent takes t instead of another one. One in twenty
     exchanges any labels of any node. Moves for the worse are made with a probability that falls from move to move:
     ``done`` of ``total`` were made before. ``uses``: those of ports by others.
+
+    Invariant: ``count``, ``conflicts``, ``place`` and ``now`` are those of ``masks`` whenever a move begins, so the cost is
+    known without a pass over the nodes. Cost of a move: the children of one node in two trees, and the ports; twice where it
+    is taken back.
+
+        conflicts = [ t N + v, … | … ]      place[t N + v]: where it stands, -1: none such
+                      0 … count-1
     """
+    # 1. The list of conflicts, and the uses of ports.
     trees, nodes = parent.shape
     conflicts, place = np.empty(trees * nodes, np.int64), np.full(trees * nodes, -1, np.int64)
     now = np.zeros(trees, np.int64)
@@ -104,6 +131,7 @@ def search(parent, port, first, child, masks, uses, most, moves, done, total, ho
     count, made = _count(parent, port, masks, now, conflicts, place), 0
     cost = count + _excess(now, most)
     while made < moves and cost > 0:
+        # 2. Draw a move: 19 of 40 give the parent the label, 19 of 40 give the node another one, 2 of 40 do anything.
         heat = hot * (1.0 - 0.8 * (done + made) / total)
         made += 1
         state, kind = random_below(state, 40)
@@ -121,10 +149,12 @@ def search(parent, port, first, child, masks, uses, most, moves, done, total, ho
             v = 1 + np.int64(state >> np.uint64(33)) % (nodes - 1)
             new, state = _pick(masks[v], 0, trees, state)
             old, state = _pick(masks[v], 1, trees, state)
+        # 3. Make it; if that is for the worse, take it back, or not, by chance.
         count = _exchange(v, new, old, parent, port, first, child, masks, now, conflicts, place, count)
         then = count + _excess(now, most)
         if then > cost:
             state = next_state(state)
+            # the 53 high bits, divided by 2^53: a number from 0 to 1
             if np.float64(state >> np.uint64(11)) / 9007199254740992.0 >= math.exp((cost - then) / heat):
                 count = _exchange(v, old, new, parent, port, first, child, masks, now, conflicts, place, count)
                 then = cost
@@ -134,7 +164,10 @@ def search(parent, port, first, child, masks, uses, most, moves, done, total, ho
 
 @njit
 def _is_needed(number, t, first, child, masks):
-    """Return whether some child has the label t of a node, ``number`` that of both."""
+    """Return whether some child has the label t of a node, ``number`` that of both.
+
+    A step for each child.
+    """
     needed = False
     for j in range(first[number], first[number + 1]):
         needed = needed or masks[child[j]] >> t & 1 == 1
@@ -143,7 +176,12 @@ def _is_needed(number, t, first, child, masks):
 
 @njit
 def close(parent, first, child, masks, copies):
-    """Give parents the labels that they lack; then take labels that no child needs from nodes that have more than so many."""
+    """Give parents the labels that they lack; then take labels that no child needs from nodes that have more than so many.
+
+    Invariant of the second part: the set stays closed, since a label goes only where no child needs it. Each round takes a
+    label at least, so there are no more rounds than labels.
+    """
+    # 1. Labels on the way to the root, up to where they are already.
     trees, nodes = parent.shape
     for t in range(trees):
         for v in range(nodes):
@@ -152,6 +190,7 @@ def close(parent, first, child, masks, copies):
                 while up != 0 and not masks[up] >> t & 1:
                     masks[up] |= 1 << t
                     up = parent[t, up]
+    # 2. Labels too many, until nobody has one that nobody needs.
     again = True
     while again:
         again = False
@@ -173,7 +212,11 @@ def level(parent, port, first, child, masks, uses):
     """Exchange labels that no child needs for others that the parent has, from busy ports to idle ones, while that helps.
 
     To ``uses``, int64 (k,), those of each port are added.
+
+    Invariant: the set stays closed, and no port comes to be used more than ``most`` times by an exchange. Each one takes a
+    use from a port above ``most``, so it ends. Cost of a round: each label of each node, with its children and the trees.
     """
+    # 1. The uses of each port, and what is their fair share.
     trees, nodes = parent.shape
     total = 0
     for p in range(trees):
@@ -184,6 +227,7 @@ def level(parent, port, first, child, masks, uses):
                 uses[port[t, v]] += 1
                 total += 1
     most = (total + trees - 1) // trees
+    # 2. Exchange labels from ports above that for others below, until none can be.
     moved = True
     while moved:
         moved = False

@@ -16,7 +16,16 @@ def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, fa
     """Fill ``up[t]`` with the arc by which each node of a new tree hears; of all others -1.
 
     ``far``: the cost of the cheapest way known to a node; ``depth``: of a node of the tree its depth, else -1.
+
+    Dijkstra's search, over and over in one heap: when a node joins, its way is put in at the price of its depth, and the
+    search goes on from there. A key has two parts, so that equal costs come in the order of the nodes:
+
+        key = cost × N + node        an entry whose cost is not ``far`` any more is passed over
+
+    Invariant: ``far`` of nodes in the tree is their depth times ``deeper``, of others the cheapest way known from the tree.
+    Cost: each arc puts an entry whenever it makes a way cheaper, and an entry costs the logarithm of the heap.
     """
+    # 1. The tree is its root.
     n = len(relay)
     for u in range(n):
         up[t, u], far[u], by[u], depth[u] = -1, np.int64(1) << 50, -1, -1
@@ -25,6 +34,7 @@ def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, fa
     heap[0] = root
     depth[root] = 0
     while size > 0:
+        # 2. The cheapest node, unless a cheaper way to it was found since.
         key = take(heap, 0, size)
         size -= 1
         u = key % n
@@ -44,6 +54,7 @@ def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, fa
                 size += 1
                 w = tail[by[w]]
             continue
+        # 3. Ways on from there.
         for a in range(first[u], first[u + 1]):
             v = head[a]
             cost = far[u] + prices[min(load[cable[a]], len(prices) - 1)]
@@ -62,6 +73,8 @@ def balance(first, head, tail, cable, relay, roots, prices, passes, deeper, up):
     ``cable``: that of each arc, int64: arcs of one cable share a price. ``relay``: which nodes need not be reached, bool (N,):
     nor need those to which no way leads. ``prices[l]``: the cost of a cable that is in l other trees, int64.
     ``deeper``: the cost for a tree when a node from which it goes on is an arc deeper.
+
+    Invariant: ``load`` counts the trees over each cable but for the one that is grown. Cost: passes × trees × one search.
     """
     n = len(relay)
     load, far = np.zeros(len(head), np.int64), np.empty(n, np.int64)
@@ -72,6 +85,7 @@ def balance(first, head, tail, cable, relay, roots, prices, passes, deeper, up):
             for v in range(n):
                 if turn > 0 and up[t, v] >= 0:
                     load[cable[up[t, v]]] -= 1
+            # each tree is out of the loads while it grows: it pays for the others only
             _grow(roots[t], first, head, tail, cable, relay, prices, load, deeper, up, t, far, by, depth, heap)
             for v in range(n):
                 if up[t, v] >= 0:

@@ -23,7 +23,12 @@ def _one_more(u, v, most, lacks, count, room, depth, flow, give, left, ahead, by
 
     Search backwards from v. Of a node, ``ahead`` has the next on the way, and ``by`` the class of trees one of whose units begins
     there instead; -1: an arc leads there.
+
+    Invariant: ``flow`` stays at or below ``room`` on every arc, and ``left`` and ``give`` together say where the units of
+    each class begin. Cost: each node is reached once, and then asks all nodes and classes: O(N (N + classes)), and a class N
+    more, once.
     """
+    # 1. Nothing is reached but v.
     n, low, high = len(ahead), 0, 1
     for w in range(n):
         ahead[w] = -1
@@ -33,6 +38,8 @@ def _one_more(u, v, most, lacks, count, room, depth, flow, give, left, ahead, by
     while low < high:
         w = queue[low]
         low += 1
+        # 2. Can a unit begin at w? At u it can; else where a tree is that has units left, or that could begin one here
+        # instead of at x.
         begins, sent = -2, most
         if w == u:
             begins = -1
@@ -49,6 +56,7 @@ def _one_more(u, v, most, lacks, count, room, depth, flow, give, left, ahead, by
                             ahead[x], by[x] = w, j
                             queue[high] = x
                             high += 1
+        # 3. Of the way found: how much fits, then change units and flow along it.
         if begins > -2:
             x = w
             while x != v:
@@ -67,6 +75,7 @@ def _one_more(u, v, most, lacks, count, room, depth, flow, give, left, ahead, by
                     flow[ahead[x], x] -= sent
                 x = ahead[x]
             return sent
+        # 4. No: on to the nodes with free arcs to w.
         for x in range(n):
             if ahead[x] < 0 and room[x, w] > flow[x, w]:
                 ahead[x], by[x] = w, -1
@@ -77,7 +86,12 @@ def _one_more(u, v, most, lacks, count, room, depth, flow, give, left, ahead, by
 
 @njit
 def _may_join(i, u, v, classes, room, many, depth, flow, give, left, ahead, by, seen, queue, lacks):
-    """Return how many trees of class i the arc from u to v may join."""
+    """Return how many trees of class i the arc from u to v may join.
+
+    Invariant: the flow found first is that of the other trees, ``need``; only what goes beyond counts for the arc from u.
+    Cost: one search for each piece of flow, after O(N² + N classes) to clear the tables.
+    """
+    # 1. Classes that lack v, and how many units they need.
     n, count, need = len(ahead), 0, 0
     for j in range(classes):
         if j != i and depth[j, v] < 0:
@@ -101,6 +115,7 @@ def _may_join(i, u, v, classes, room, many, depth, flow, give, left, ahead, by, 
                 flow[x, v] += sent
                 flow[v, x] -= sent
                 found += sent
+    # What is left over takes searches.
     while found < wanted:
         sent = _one_more(u, v, wanted - found, lacks, count, room, depth, flow, give, left, ahead, by, seen, queue)
         if sent == 0:
@@ -111,7 +126,10 @@ def _may_join(i, u, v, classes, room, many, depth, flow, give, left, ahead, by, 
 
 @njit
 def _divide(i, classes, mine, many, up, depth, refused):
-    """Let ``mine`` trees of class i stay in it, and the others be a class of their own, behind the last."""
+    """Let ``mine`` trees of class i stay in it, and the others be a class of their own, behind the last.
+
+    One copy of what the class knows: O(N²).
+    """
     n = up.shape[1]
     many[classes], many[i] = many[i] - mine, mine
     for w in range(n):
@@ -125,13 +143,18 @@ def pack_from_roots(room, many, up, depth, classes, state):
     """Complete trees of several roots; return how many classes there are then, or -1 where that cannot be, -2 if too many.
 
     The first ``classes`` classes have their roots, with depth 0. ``state``: a random number, uint64 and not 0.
+
+    Level by level, so that trees are as flat as can be. Invariant: before each step, every set of nodes is entered by as much
+    room as there are trees without a node in it. ``refused`` saves asking again: an arc that may not join never may later.
     """
+    # 1. Tables; nothing is refused yet.
     most, n = up.shape
     flow, give, refused = np.zeros((n, n), np.int64), np.zeros((most, n), np.int64), np.zeros((most, n, n), np.uint8)
     left, seen, lacks = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
     ahead, by, queue, order = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), np.arange(n)
     tried, level, lacking = np.zeros(n, np.int64), 0, 1
     while lacking > 0:
+        # 2. The next level: all nodes in random order, each for all classes that lack it.
         level += 1
         if level > n:
             return -1
@@ -141,6 +164,7 @@ def pack_from_roots(room, many, up, depth, classes, state):
             i = 0
             while i < classes:
                 if depth[i, v] < 0:
+                    # 3. The arc that most trees of the class may join, the roomiest asked first.
                     best, joins = -1, 0
                     for u in range(n):
                         tried[u] = 0
@@ -159,6 +183,7 @@ def pack_from_roots(room, many, up, depth, classes, state):
                         refused[i, u, v] = may == 0
                         if may > joins:
                             best, joins = u, may
+                    # 4. So many join; if those are not all, the class is divided.
                     if joins == 0:
                         lacking += 1
                     else:

@@ -19,11 +19,19 @@ def receive_lists(node, skips, found):
 
     The entries are indices of skips. They are looked for such that the skips from there to the root add up to node + N greedily:
     depth first, largest skips first, each index once. The free indices are a list linked downwards; some 2q are looked at.
+
+    Invariant: the free indices are linked both ways, and an index is taken out once it is the last step of a sum:
+
+        q ── below ─▶ q-1 ── below ─▶ … ── below ─▶ 0 ── below ─▶ -1        above: the other way; q + 1 stands over q
+
+    Cost: O(q) for each node.
     """
     q = len(skips) - 1
     below, above = np.empty(q + 2, np.int64), np.empty(q + 2, np.int64)
     where, index = np.empty(q + 2, np.int64), np.empty(q + 2, np.int64)  # the places to which the search comes back
     for i in range(len(node)):
+        # 1. All indices are free, but for the base: the least index of the skips that add up to the node, or q for the
+        # root.
         for e in range(q + 2):
             below[e], above[e] = e - 1, e + 1
         base, left = q, node[i]
@@ -33,6 +41,7 @@ def receive_lists(node, skips, found):
         below[above[base]] = below[base]
         if below[base] >= 0:
             above[below[base]] = above[base]
+        # 2. Search depth first; where sums end close enough below the goal, the last index is an entry.
         goal, last, got = skips[q] + node[i], 2 * skips[q], 0
         at, e, depth = 0, below[q + 1], 0
         while got < q:
@@ -53,6 +62,7 @@ def receive_lists(node, skips, found):
             if at > goal - skips[got + 1]:
                 e = -1
                 continue
+            # 3. An entry. The search goes on behind it, and sums get smaller from now on.
             last = at + skips[e]
             found[i, got] = base if e == q else e - q
             got += 1

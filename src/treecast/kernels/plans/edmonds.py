@@ -19,7 +19,10 @@ from treecast.kernels.dice import shuffle
 
 @njit
 def _flip(a, flow, tick, log, logged):
-    """Put flow on an arc, or take it off; return how many changes are logged then."""
+    """Put flow on an arc, or take it off; return how many changes are logged then.
+
+    In constant time. The log lets ``_may_join`` take back all that a vain try has changed.
+    """
     flow[a] = 0 if flow[a] == tick else tick
     log[logged] = a
     return logged + 1
@@ -32,7 +35,14 @@ def _place(v, barred, network, known, room, tick, logged):
     Search backwards from ``v``: over free arcs without flow but ``barred``, back over flow, and from a node of a tree whose
     unit begins elsewhere on from there. ``before``: of a node the arc that follows, + arcs if called back, or 2 arcs + the tree
     whose unit begins there; of a tree (behind the nodes) the node where it may begin.
+
+    Each node and each tree is reached once, each arc looked at twice: O(arcs + nodes trees). Where numbers in ``before`` and
+    in the queue point:
+
+        before[node]:   0 …  arc a goes on | arcs …  arc a is called back | 2 arcs …  a tree's unit begins there so far
+        queue, seen:    0 …  nodes         | n …     trees                | n + trees: the stamp of the last search
     """
+    # 1. A new stamp, so that nothing counts as seen.
     first, head, tail, into, entering = network
     owner, depth, flow, entry = known
     seen, before, queue, _ = room
@@ -44,6 +54,7 @@ def _place(v, barred, network, known, room, tick, logged):
     while low < high:
         w = queue[low]
         low += 1
+        # 2. A tree: its unit could begin elsewhere, so the node where it begins is free to go on.
         if w >= n:
             x = entry[w - n]
             if seen[x] != stamp:
@@ -51,6 +62,7 @@ def _place(v, barred, network, known, room, tick, logged):
                 queue[high] = x
                 high += 1
             continue
+        # 3. A node: the unit of a tree that has it can begin here; if that tree has none yet, the search is over.
         for j in range(trees):
             if entry[j] != -2 and depth[j, w] >= 0 and seen[n + j] != stamp:
                 seen[n + j], before[n + j] = stamp, w
@@ -58,6 +70,7 @@ def _place(v, barred, network, known, room, tick, logged):
                     return _follow(v, j, network, known, room, tick, logged)
                 queue[high] = n + j
                 high += 1
+        # 4. Back over free arcs, and over flow that is called back.
         for e in range(into[w], into[w + 1]):
             a = entering[e]
             if owner[a] < 0 and flow[a] != tick and a != barred and seen[tail[a]] != stamp:
@@ -74,7 +87,10 @@ def _place(v, barred, network, known, room, tick, logged):
 
 @njit
 def _follow(v, j, network, known, room, tick, logged):
-    """Change the flow along a way that was found, from the node where tree j's unit may begin; return how many are logged."""
+    """Change the flow along a way that was found, from the node where tree j's unit may begin; return how many are logged.
+
+    One step for each arc and each tree on the way.
+    """
     _, head, tail, _, _ = network
     _, _, flow, entry = known
     _, before, _, log = room
@@ -95,7 +111,10 @@ def _follow(v, j, network, known, room, tick, logged):
 
 @njit
 def _cut(a, network, known, log, tick, logged):
-    """Take back the unit that ends with arc ``a``, and let its tree be without one; return how many changes are logged."""
+    """Take back the unit that ends with arc ``a``, and let its tree be without one; return how many changes are logged.
+
+    Back along one unit, from its end to where it begins: at most one step for each arc that enters a node on it.
+    """
     _, _, tail, into, entering = network
     _, _, flow, entry = known
     logged, y = _flip(a, flow, tick, log, logged), tail[a]
@@ -112,11 +131,16 @@ def _cut(a, network, known, log, tick, logged):
 
 @njit
 def _may_join(i, a, v, network, known, room, tick, kept):
-    """Return whether arc ``a`` into ``v`` may join tree i; the flow is then that of the others, else unchanged."""
+    """Return whether arc ``a`` into ``v`` may join tree i; the flow is then that of the others, else unchanged.
+
+    Invariant: before and after each other tree that lacks v has a unit of flow to v, no two over one arc, and ``entry`` says
+    where they begin. Cost: one search at most.
+    """
     first, head, _, _, _ = network
     _, _, flow, entry = known
     log = room[3]
     logged = 0
+    # 1. Tree i's own unit is not needed any more if it joins.
     for j in range(len(entry)):
         kept[j] = entry[j]
     x = entry[i]
@@ -128,9 +152,11 @@ def _may_join(i, a, v, network, known, room, tick, kept):
     entry[i] = -2
     if flow[a] != tick:
         return True
+    # 2. The unit that goes over the arc has to find another way.
     logged = _cut(a, network, known, log, tick, logged)
     if _place(v, a, network, known, room, tick, logged) >= 0:
         return True
+    # 3. It found none: all as before.
     for at in range(logged):
         flow[log[at]] = 0 if flow[log[at]] == tick else tick
     for j in range(len(entry)):
@@ -140,7 +166,10 @@ def _may_join(i, a, v, network, known, room, tick, kept):
 
 @njit
 def _keep_lacking(nodes, count, depth, kept):
-    """List in ``kept`` those of the first ``count`` nodes that some tree lacks; return how many they are."""
+    """List in ``kept`` those of the first ``count`` nodes that some tree lacks; return how many they are.
+
+    A step for each node and tree.
+    """
     many = 0
     for at in range(count):
         for i in range(len(depth)):
@@ -153,7 +182,10 @@ def _keep_lacking(nodes, count, depth, kept):
 
 @njit
 def _is_wanted(v, level, tail, into, entering, owner, depth):
-    """Return whether a free arc leads to ``v`` from the last level of a tree that lacks it."""
+    """Return whether a free arc leads to ``v`` from the last level of a tree that lacks it.
+
+    A step for each arc into v and each tree.
+    """
     for e in range(into[v], into[v + 1]):
         a = entering[e]
         if owner[a] < 0:
@@ -170,7 +202,14 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
     If nothing is given, that is a node to which fewer than k ways lead that share no arc. ``up``: int32 (k, N), the arc by
     which a node hears in each tree, ``depth``: int32 (k, N); both are -1 where a node is not in a tree. ``state``: a random
     number, uint64 and not 0.
+
+    Invariant: the trees can always be completed, for an arc joins only where that stays so. A node that was looked at in a
+    level comes again only behind a node that joined a tree. Cost: for a node a search for each tree that lacks it, and one
+    for each of these and each arc from the level before.
+
+        now:  the nodes of this level         then: the heads of free arcs from nodes that joined a tree, for the next level
     """
+    # 1. The parts that are given, and which arcs they own.
     trees, n = up.shape
     owner, flow = np.full(len(head), -1, np.int32), np.zeros(len(head), np.int32)
     seen, before = np.zeros(n + trees + 1, np.int64), np.zeros(n + trees, np.int32)
@@ -188,6 +227,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
             if up[i, v] >= 0:
                 owner[up[i, v]] = i
                 deepest = max(deepest, depth[i, v])
+    # 2. The first level: who hears from the root.
     level, tick, count = 0, 0, 0
     for e in range(first[root], first[root + 1]):
         if listed[head[e]] == 0:  # once, if parallel arcs lead there
@@ -196,6 +236,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
             count += 1
     while count > 0 or level <= deepest:
         level += 1
+        # Parts that are given may go on from any node of such a level.
         if 0 < deepest >= level - 1:
             lacking = _keep_lacking(lack, lacking, depth, lack)
             count = _keep_lacking(lack, lacking, depth, now)
@@ -205,12 +246,14 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
             v = now[at]
             if not _is_wanted(v, level, tail, into, entering, owner, depth):
                 continue
+            # 3. Each tree that lacks v gets a unit of flow to v; if one gets none, no packing exists.
             tick += 1
             for i in range(trees):
                 entry[i] = -1 if depth[i, v] < 0 else -2
             for i in range(trees):
                 if depth[i, v] < 0 and _place(v, -1, network, known, room, tick, 0) < 0:
                     return v
+            # 4. In random order, trees take arcs from the level before that may join them.
             state = shuffle(turn, trees, state)
             joined = False
             for t in range(trees):
@@ -222,6 +265,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
                     if _may_join(i, a, v, network, known, room, tick, kept):
                         owner[a], up[i, v], depth[i, v] = i, a, level
                         joined = True
+            # 5. Who hears from v is looked at in the next level, once.
             if joined:
                 for a in range(first[v], first[v + 1]):
                     if owner[a] < 0 and listed[head[a]] != level and head[a] != root:

@@ -3,6 +3,10 @@
 Arcs as in kernels/networks/flows.py. ``up``: int32 (k, N), the arc by which a node hears in each tree, -1 at the root;
 ``owner[a]``: the tree of an arc, -1 where it is free. The children of a node in a tree are linked: ``child`` has one, ``after``
 and ``ahead`` its neighbours in the list. Any stop leaves arc-disjoint spanning trees.
+
+The children of p in tree i, linked both ways, so that taking one off costs the same wherever it stands:
+    child[i, p] ─▶ v ── after[i, v] ─▶ w ── after[i, w] ─▶ -1
+             -1 ◀─ v ◀─ ahead[i, w] ── w
 """
 # pyright: basic
 
@@ -16,7 +20,10 @@ from treecast.kernels.dice import next_state, random_below
 
 @njit
 def _hang(i, v, p, child, after, ahead):
-    """Let v be a child of p in tree i."""
+    """Let v be a child of p in tree i.
+
+    In constant time: it becomes the first child.
+    """
     then = child[i, p]
     child[i, p], after[i, v], ahead[i, v] = v, then, -1
     if then >= 0:
@@ -25,7 +32,10 @@ def _hang(i, v, p, child, after, ahead):
 
 @njit
 def _take_off(i, v, p, child, after, ahead):
-    """Let v no longer be a child of p in tree i."""
+    """Let v no longer be a child of p in tree i.
+
+    In constant time, wherever it stands in the list.
+    """
     then, one = after[i, v], ahead[i, v]
     if one >= 0:
         after[i, one] = then
@@ -37,7 +47,10 @@ def _take_off(i, v, p, child, after, ahead):
 
 @njit
 def _below(i, v, child, after, found, count):
-    """Add v and all nodes below it in tree i to the list ``found``; return how long it is."""
+    """Add v and all nodes below it in tree i to the list ``found``; return how long it is.
+
+    The list is its own queue: a step for each node below.
+    """
     at = count
     found[count] = v
     count += 1
@@ -53,7 +66,10 @@ def _below(i, v, child, after, found, count):
 
 @njit
 def _leads_below(i, v, x, tail, up, depth):
-    """Return whether node x lies below v in tree i, or is v."""
+    """Return whether node x lies below v in tree i, or is v.
+
+    Climbs to the depth of v: a step for each arc.
+    """
     while depth[i, x] > depth[i, v]:
         x = tail[up[i, x]]
     return x == v
@@ -61,7 +77,10 @@ def _leads_below(i, v, x, tail, up, depth):
 
 @njit
 def _link(tail, up, owner, depth, child, after, ahead, found):
-    """Fill ``owner``, the lists of children and the depths of all trees; return the root."""
+    """Fill ``owner``, the lists of children and the depths of all trees; return the root.
+
+    A step for each tree and node. Invariant: when it returns, ``owner``, the lists and ``depth`` are those of ``up``.
+    """
     trees, n = up.shape
     root = 0
     for i in range(trees):
@@ -81,7 +100,10 @@ def _link(tail, up, owner, depth, child, after, ahead, found):
 
 @njit
 def _excess(found, count, i, shift, target, depth, counts):
-    """Return by how much more those of some nodes of tree i that count would be too deep, were all so much deeper."""
+    """Return by how much more those of some nodes of tree i that count would be too deep, were all so much deeper.
+
+    A step for each node. It changes nothing, so moves that are not made cost no more than this.
+    """
     more = 0
     for at in range(count):
         if counts[found[at]]:
@@ -92,7 +114,10 @@ def _excess(found, count, i, shift, target, depth, counts):
 
 @njit
 def _turn(i, v, a, tail, up, owner, child, after, ahead):
-    """Swap: v's arc in tree i becomes ``a``; the tree that owned ``a``, if any, takes v's old arc."""
+    """Swap: v's arc in tree i becomes ``a``; the tree that owned ``a``, if any, takes v's old arc.
+
+    In constant time. Done again with the old arc it takes itself back.
+    """
     old, j = up[i, v], owner[a]
     _take_off(i, v, tail[old], child, after, ahead)
     _hang(i, v, tail[a], child, after, ahead)
@@ -109,6 +134,7 @@ def _accepts(more, heat, state):
     if more <= 0:
         return state, True
     state = next_state(state)
+    # beyond 30 the chance is less than 2^-31, the least there is here, so no power is asked for
     return state, more < 30 * heat and np.int64(state >> np.uint64(33)) < math.exp(-more / heat) * 2.0**31
 
 
@@ -117,6 +143,9 @@ def _draw(move, deep, many, met, target, apart, tail, up, depth, state):
     """Return a tree, a node, and the next random number: of every four moves one is at a node too deep or above such a one.
 
     Where ways are to be ``apart``, another is at one where they meet, or above.
+
+    Most exchanges elsewhere help nobody; still some are drawn from all, to get out of dead ends. Cost: at most 30 draws, and
+    a climb.
     """
     trees, n = up.shape
     if not apart and move & 3 == 0:
@@ -140,7 +169,13 @@ def _draw(move, deep, many, met, target, apart, tail, up, depth, state):
 
 @njit
 def _list_deep(depth, target, counts, deep, place):
-    """List in ``deep`` the numbers of all (tree, node) that count and are too deep, in ``place`` where; return how many."""
+    """List in ``deep`` the numbers of all (tree, node) that count and are too deep, in ``place`` where; return how many.
+
+    A step for each tree and node.
+
+        deep = [ i n + v, … | … ]      place[i n + v]: where it stands
+                 0 … many-1
+    """
     many, n = 0, depth.shape[1]
     for i in range(len(depth)):
         for v in range(n):
@@ -152,7 +187,10 @@ def _list_deep(depth, target, counts, deep, place):
 
 @njit
 def _sink(found, count, i, shift, depth, target, counts, deep, place, many):
-    """Let some nodes of tree i be so much deeper, and keep the list of those too deep; return how long it is then."""
+    """Let some nodes of tree i be so much deeper, and keep the list of those too deep; return how long it is then.
+
+    A step for each node. Who is no longer too deep leaves his place in the list to the last.
+    """
     n = depth.shape[1]
     for at in range(count):
         v = found[at]
@@ -170,7 +208,10 @@ def _sink(found, count, i, shift, depth, target, counts, deep, place, many):
 
 @njit
 def _meetings(v, tail, needs, up, mark, stamp):
-    """Return how often the ways to v need a node or link that another has used."""
+    """Return how often the ways to v need a node or link that another has used.
+
+    A step for each arc of the ways to v. A new ``stamp`` saves clearing ``mark``.
+    """
     met = 0
     for i in range(len(up)):
         w = v
@@ -189,6 +230,8 @@ def _recount(mine, count, its, less, tail, needs, counts, up, met, fresh, looked
     """Count the meetings of the ways to some nodes anew in ``fresh``; return by how many there are more, and the last stamp.
 
     Those of nodes that do not count are 0.
+
+    The ways to each of the nodes, those in both trees once: ``looked`` tells.
     """
     more = 0
     for at in range(count + less):
@@ -215,7 +258,12 @@ def exchange(tail, into, entering, needs, counts, up, target, moves, state):
     number: the node that the arc leaves, or its link; -1: nothing that it may not share. Of length 0: ways may meet. Simulated
     annealing: the cost is how often the ways to a node meet, and how much too deep it is, for all nodes together. An exchange
     changes the ways to the nodes below it, in both trees, and no others.
+
+    Invariant: between two moves ``owner``, the lists, ``depth``, ``deep`` and ``met`` are those of ``up``, and every tree is
+    one, since v never comes to hear from below itself. Cost of a move: the nodes below v in both trees, and where ways are to
+    be apart all ways to these.
     """
+    # 1. Lists, depths, and what is wrong now: who is too deep, and whose ways meet.
     trees, n = up.shape
     apart = len(needs) > 0
     owner, depth = np.full(len(tail), -1, np.int32), np.empty((trees, n), np.int32)
@@ -234,10 +282,12 @@ def exchange(tail, into, entering, needs, counts, up, target, moves, state):
     for move in range(moves):
         if many + meetings == 0:
             return move
+        # 2. The heat falls: in a line where ways are to be apart, else by powers, asked for every 256 moves.
         if apart:
             heat = 0.6 * (1 - move / moves) + 1e-9
         elif move & 255 == 0:
             heat = 0.3 * math.exp(-1.1 * move / moves)
+        # 3. Draw a node and another arc into it, and see that both trees stay trees.
         i, v, state = _draw(move, deep, many, met, target, apart, tail, up, depth, state)
         if up[i, v] < 0 or into[v + 1] - into[v] < 2:
             continue
@@ -248,6 +298,7 @@ def exchange(tail, into, entering, needs, counts, up, target, moves, state):
             continue
         if j >= 0 and _leads_below(j, v, tail[old], tail, up, depth):
             continue
+        # 4. What the exchange would cost: depths first, then meetings.
         shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0
         count, less = _below(i, v, child, after, mine, 0), 0
         more, meet = _excess(mine, count, i, shift, target, depth, counts), 0
@@ -260,6 +311,7 @@ def exchange(tail, into, entering, needs, counts, up, target, moves, state):
             meet, stamp = _recount(
                 mine, count, its, less, tail, needs, counts, up, met, fresh, looked, mark, stamp, move + 1
             )
+        # 5. Take it back, or keep it with all that is known about it.
         state, good = _accepts(more + meet, heat, state)
         if not good:
             _turn(i, v, old, tail, up, owner, child, after, ahead)

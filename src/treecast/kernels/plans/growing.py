@@ -8,7 +8,10 @@ from treecast.kernels.compiled import inline, njit
 
 @inline
 def _count(a, more, wanted, load):
-    """Count so many steps over an arc, or less, in the loads of its resources."""
+    """Count so many steps over an arc, or less, in the loads of its resources.
+
+    A step for each resource.
+    """
     for j in range(wanted.shape[1]):
         load[wanted[a, j]] += more
 
@@ -23,7 +26,12 @@ def grow(roots, first, head, wanted, room, ports, gap, delay, later, passes, tie
     after ``delay`` steps, int64 (arcs,). A node sends to so many ``ports`` at once, 0: to all. Each tree grows anew in each of
     so many ``passes``. ``ties``, float64 (trees, arcs): which of equal arcs a tree takes first. ``load``, int64 (resources,):
     zeros, which become the loads of all trees.
+
+    Invariant: ``load`` counts all trees but for the part that the present one has still to grow. Cost: each next node of a
+    tree asks all arcs that leave it: passes × trees × nodes × arcs. A heap would not do: each choice changes the loads, and
+    so the order.
     """
+    # 1. ``soon``: the least delay; only what is more counts as late.
     n = up.shape[1]
     hears, told = (
         np.zeros(n, np.int64),
@@ -34,11 +42,13 @@ def grow(roots, first, head, wanted, room, ports, gap, delay, later, passes, tie
         soon = min(soon, delay[a])
     for _ in range(passes):
         for t in range(len(roots)):
+            # 2. Take the tree of the pass before out of the loads.
             for v in range(n):
                 if up[t, v] >= 0:
                     _count(up[t, v], -gap[up[t, v]], wanted, load)
                 up[t, v], hears[v], told[v] = -1, -1, 0
             hears[roots[t]] = 0
+            # 3. The cheapest arc out of the tree joins it, n - 1 times.
             for _size in range(1, n):
                 best, least, soonest, tail = -1, 0.0, 0, 0
                 for u in range(n):

@@ -10,6 +10,9 @@ def hang(order, far, into, entering, tail, orbit, most, load, needed, up):
 
     ``order``: the nodes, by their distances ``far`` from the root, which is the first. An arc costs 2 for each that its orbit
     carries above ``most``, and 1 if its tail would be the first to hear for it: a relay. ``load`` counts what orbits carry.
+
+    From the farthest node in, so that it is known whether a node is needed when it is asked. Each arc is looked at once:
+    O(nodes + arcs).
     """
     for i in range(len(order) - 1, 0, -1):
         v = order[i]

@@ -7,13 +7,16 @@ import numpy as np
 
 from treecast.kernels.compiled import inline, njit
 
-_FAR = 1e300
+_FAR = 1e300  # more than any way costs
 _DEAREST = 60.0  # of the exponents of prices
 
 
 @inline
 def _count(a, weight, resource, load, price, steep, room):
-    """Count so many steps of sends over arc a, or take them back, in the loads and prices of its resources."""
+    """Count so many steps of sends over arc a, or take them back, in the loads and prices of its resources.
+
+    Prices are powers: one more step on a full resource costs e^10 times as much as on an empty one.
+    """
     for j in range(resource.shape[1]):
         r = resource[a, j]
         load[r] += weight
@@ -25,6 +28,8 @@ def _nearest(first, leaving, end, resource, price, later, telling, hears, told, 
     """Return the wanted node that is cheapest to reach from a tree, -1 if none is; ``via``: by which arc to come to each node.
 
     ``hears``: the step in which each node of the tree has it, -1 for the others; ``told``: for how long it passes it on.
+
+    Dijkstra's search without a heap: O(N²), and each arc once.
     """
     nodes, (ports, gap, delay) = len(cost), telling
     done = np.zeros(nodes, np.bool_)
@@ -68,6 +73,9 @@ def grow(
     anew in each of the ``passes``, in the ``order`` given, int64 (passes, trees). ``first``, ``leaving``, ``ends``: of the arcs
     forwards, and then backwards. ``resource``: int64 (arcs, width). ``room``: float64 (resources,), the load at which each is
     full. Fewer than all trees are returned where one has no way.
+
+    Invariant: ``load`` and ``price`` are those of all trees but the part that the present one has still to grow. Cost: passes
+    × targets × one search.
     """
     # 1. nothing is loaded
     (trees, nodes), (ports, gap, delay) = by.shape, telling

@@ -13,7 +13,13 @@ _LOOKED_AT = 64  # arcs for each resource, in a step of few
 
 @inline
 def _count(a, more, can, live, place, count):
-    """Count chunks that an arc can carry, and list it while there are any; return how many arcs are listed."""
+    """Count chunks that an arc can carry, and list it while there are any; return how many arcs are listed.
+
+        live = [ arcs that can carry something | … ]      place[a]: where arc a is in it
+                 0 … count-1
+
+    An arc that can carry nothing any more exchanges places with the last: in constant time, whatever the order.
+    """
     if can[a] == 0:
         place[a], live[count] = count, a
         count += 1
@@ -26,7 +32,10 @@ def _count(a, more, can, live, place, count):
 
 @inline
 def _awaited(v, c, tail, into, entering, has, can, live, place, listed):
-    """Count for the arcs into a node a chunk less, which it has or will have; return how many arcs are listed."""
+    """Count for the arcs into a node a chunk less, which it has or will have; return how many arcs are listed.
+
+    One step for each arc into the node.
+    """
     for e in range(into[v], into[v + 1]):
         if has[tail[entering[e]], c]:
             listed = _count(entering[e], -1, can, live, place, listed)
@@ -35,7 +44,10 @@ def _awaited(v, c, tail, into, entering, has, can, live, place, listed):
 
 @njit
 def _soonest(busy, step, after):
-    """Return the step after this one in which some server is free again, if that is before another."""
+    """Return the step after this one in which some server is free again, if that is before another.
+
+    One look for each server.
+    """
     for r in range(len(busy)):
         if busy[r, 0] > step:
             after = min(after, busy[r, 0])
@@ -61,9 +73,22 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
     but these, and their chunks may come earlier. ``together``: whether an arc carries all that it can at once. ``state``: of
     the random numbers. After ``most`` steps it gives up: the steps are -1. Where there are many arcs for each resource, as in
     an orbit, some are looked at.
+
+    Who has a chunk in the end passes three tables. Each holds at least as much as the one before:
+
+        has: there by now     got: there, under way since an earlier step, or shut     coming: as got, and sent in this step
+
+    Invariant: ``can[a]`` counts the chunks in ``has`` of the tail and not in ``got`` of the head; ``live`` lists the arcs
+    that can carry any; ``held[c]`` counts who has chunk c, gets it or must not. What is compared is packed into one number,
+    the most important first:
+
+        asking: order's figure | chance, 20 bits | arc        flying: step of arrival | number of the send
+
+    Cost: a step asks all arcs, or those listed, for each chunk: O(arcs chunks). A send looks for its chunk, O(chunks), and
+    its arrival tells the arcs at its head. ``flying`` is a heap, so steps in which nothing arrives cost nothing there.
     """
     (first, head, tail, into, entering), (resource, key, spare, gap, delay) = network, taken
-    busy = np.zeros((len(spare), 2), np.int64)
+    busy = np.zeros((len(spare), 2), np.int64)  # 1. All servers are free, nothing is under way.
     nodes, chunks = has.shape
     arcs, width = resource.shape
     can, place, live, listed = np.zeros(arcs, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64), 0
@@ -73,18 +98,18 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
     flying, late = np.empty(every, np.int64), False
     for a in range(arcs):
         late = late or delay[a] > 1
-    for i in range(0 if alone else len(fixed)):
+    for i in range(0 if alone else len(fixed)):  # 2. What fixed sends bring need not be sent.
         if fixed[i, 2] >= 0:
             got[head[fixed[i, 1]], fixed[i, 2]] = True
     coming = got.copy()
-    for v in range(nodes):
+    for v in range(nodes):  # 3. Count who has each chunk, and who lacks any.
         for c in range(chunks):
             held[c] += got[v, c]
     for v in range(nodes):
         for c in range(chunks):
             lacks[v] += held[c] > 0 and not got[v, c]
             left += held[c] > 0 and wants[v, c] and not got[v, c]
-    for a in range(arcs):
+    for a in range(arcs):  # 4. What each arc can carry.
         for c in range(chunks):
             if has[tail[a], c] and not got[head[a], c]:
                 listed = _count(a, 1, can, live, place, listed)
@@ -92,7 +117,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
     while left > 0:
         if step == most:
             return sends, -1
-        at, looked, begun, since = 0, 0, sends, others
+        at, looked, begun, since = 0, 0, sends, others  # 5. Fixed sends of this step come first.
         while others < len(fixed) and fixed[others, 0] == step:
             a = fixed[others, 1]
             for j in range(width):
@@ -103,7 +128,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
             if fixed[others, 2] >= 0:
                 coming[head[a], fixed[others, 2]] = True
             others += 1
-        if not few:
+        if not few:  # 6. Ask arcs: all, or some from a random one on.
             state, at = random_below(state, max(1, listed))
         while looked < (arcs if few else listed) and (alone or together or sends - begun < len(busy)):
             count = 0
@@ -121,7 +146,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
                     keyed = (rarest, chunks - (can[a] if together else lacks[head[a]]), can[a])[order]
                     asking[count] = ((keyed << 20) + chance) * arcs + a
                     count += 1
-            asking[:count].sort()
+            asking[:count].sort()  # 7. In this order, each sends the rarest chunk it can.
             looked += some
             state, begin = random_below(state, chunks)
             for i in range(count):
@@ -149,21 +174,21 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
                     sent[sends, 0], sent[sends, 1], sent[sends, 2] = step, a, best
                     sends += 1
                     free = together
-        if sends == begun and others == len(fixed) and coming_in == 0:
+        if sends == begun and others == len(fixed) and coming_in == 0:  # nothing will happen
             return sends, -1
-        for i in range(since, others + sends - begun if late else 0):  # nobody else has to send what is under way
+        for i in range(since, others + sends - begun if late else 0):  # 8. nobody else has to send it
             j = begun + i - others
             a, c = (fixed[i, 1], fixed[i, 2]) if i < others else (sent[j, 1], sent[j, 2])
             if c >= 0 and not got[head[a], c]:
                 got[head[a], c] = True
                 listed = _awaited(head[a], c, tail, into, entering, has, can, live, place, listed)
-        after = step + 1
+        after = step + 1  # 9. The next step, or the next event.
         if unlike and sends == begun:  # the next that happens
             after = flying[0] // every if coming_in > 0 else most
             if others < len(fixed):
                 after = min(after, fixed[others, 0])
             after = max(_soonest(busy, step, after), step + 1)
-        while coming_in > 0 and flying[0] // every <= after:  # arrivals
+        while coming_in > 0 and flying[0] // every <= after:  # 10. Arrivals: the arcs of the head can carry more.
             i = take(flying, 0, coming_in) % every
             coming_in -= 1
             j = i - len(fixed)
@@ -178,7 +203,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
             if fresh:
                 listed = _awaited(v, c, tail, into, entering, has, can, live, place, listed)
         step = after
-    end = 0
+    end = 0  # 11. How many steps it takes.
     for i in range(sends):
         end = max(end, sent[i, 0] + 1)
     return sends, end

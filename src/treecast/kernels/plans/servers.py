@@ -9,6 +9,10 @@ def find_server(busy, spare, first, key, now):
     """Return which server of a resource, the ``first`` and ``spare[first]`` behind it, takes a send of a key now; -1: none does.
 
     ``busy``: int64 (servers, 2), until which step each is taken, and under which key. A negative key is one of its own.
+
+        busy = [ … | first | first + 1 | … | first + spare[first] | … ]      the servers of one resource stand side by side
+
+    A step for each of them.
     """
     found = first
     if busy[first, 0] > now and (key < 0 or busy[first, 1] != key):

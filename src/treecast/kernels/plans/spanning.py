@@ -20,17 +20,23 @@ def balanced(first, target, source, into, entering, root, order, depth, flits, p
 
     ``order, depth``: the nodes, nearest first, and how far each is. Of a level the longest messages come first: each goes to
     the branch that has the least so far.
+
+    Each arc is looked at once, and levels are sorted: O(arcs + nodes log nodes). Invariant: ``load[b]`` are the flits that
+    hang in the branch of the root's child b by now. A stable order makes results the same everywhere.
     """
+    # 1. Each child of the root is a branch of its own.
     n = len(depth)
     branch, load = np.arange(n), np.zeros(n, np.float64)
     low = 1
     while low < len(order):
+        # 2. The next level, order[low:high], its longest messages first.
         high = low
         while high < len(order) and depth[order[high]] == depth[order[low]]:
             high += 1
         longest = np.argsort(-flits[order[low:high]], kind="mergesort")
         for i in longest:
             v = order[low + i]
+            # 3. Of the parents a level up, one of the least branch.
             for j in range(into[v], into[v + 1]):
                 u = source[entering[j]]
                 if depth[u] == depth[v] - 1 and (
@@ -45,7 +51,12 @@ def balanced(first, target, source, into, entering, root, order, depth, flits, p
 
 @njit
 def _linked(parent, order):
-    """Return each node's first child, and the next child of its parent: int32 (N,), -1 where there is none."""
+    """Return each node's first child, and the next child of its parent: int32 (N,), -1 where there is none.
+
+        head[u] ─▶ child ── after ─▶ next child ── after ─▶ -1
+
+    From the last node to the first, so that children stand in the list as in ``order``. One step for each node.
+    """
     head, after = np.full(len(parent), -1, np.int32), np.full(len(parent), -1, np.int32)
     for i in range(len(order) - 1, 0, -1):
         v = order[i]
@@ -59,7 +70,12 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
     """Change a spanning tree to one with fewer children at nodes that have many, and no node deeper than ``most``.
 
     A node goes below another neighbour where that has fewer children, by two at least: their squares add up to less each time.
+
+    Invariant: ``count``, ``depth`` and ``height`` (arcs down to the farthest node below) are true before each look, so a node
+    may go below u exactly if u is not below it and ``depth[u] + 1 + height[v] <= most``. Cost of a sweep: each arc once, each
+    time with a climb of at most the depth; a move renumbers the depths below the node, and the heights above both parents.
     """
+    # 1. How many children each node has, how deep it is, and how far the tree goes on below it.
     n = len(parent)
     head, after = _linked(parent, order)
     count, depth, height = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
@@ -75,6 +91,7 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
         for k in range(len(order) - 1, 0, -1):
             v = order[k]
             p = parent[v]
+            # 2. A neighbour with fewer children, that lies high enough and not below v itself.
             best, way = p, -1
             for j in range(into[v], into[v + 1]):
                 u = source[entering[j]]
@@ -92,6 +109,7 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
             if way < 0:
                 continue
             moved = True
+            # 3. Take v off the list of its parent, and put it on that of the other one.
             if head[p] == v:
                 head[p] = after[v]
             else:
@@ -103,6 +121,7 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
             parent[v], by[v] = best, way
             count[p] -= 1
             count[best] += 1
+            # 4. All from v down are so much deeper.
             shift = depth[best] + 1 - depth[v]
             if shift:
                 stack[0], top = v, 1
@@ -115,6 +134,7 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
                         stack[top] = w
                         top += 1
                         w = after[w]
+            # 5. Heights change, first above the old parent, then above the new one; higher up only as long as they do.
             w = p
             while w >= 0:  # the height of those above where it was
                 tall, c = 0, head[w]
@@ -140,7 +160,12 @@ def _prospects(first, target, source, into, entering, informed, depth, order, pr
 
     From those that have heard, levels of those that have not; from the last on, each hangs below the one of the level before
     with which that can be done soonest.
+
+    One breadth-first search, and each level is sorted: O(arcs + nodes log nodes). Invariant: when a level has its turn, what
+    hangs below each of its nodes is known. A node that tells k others, in the order in which they need time, needs the most
+    of each one's prospect plus its turn.
     """
+    # 1. Levels: how far each node is from those that have heard.
     n = len(informed)
     tail = 0
     for v in range(n):
@@ -160,6 +185,7 @@ def _prospects(first, target, source, into, entering, informed, depth, order, pr
                 depth[v] = depth[u] + 1
                 order[tail] = v
                 tail += 1
+    # 2. From the farthest level in: each node, the slowest first, hangs below the one where it costs least.
     high = tail
     while high > begun and depth[order[high - 1]] > 1:
         low = high
@@ -172,6 +198,7 @@ def _prospects(first, target, source, into, entering, informed, depth, order, pr
             for j in range(into[v], into[v + 1]):
                 u = source[entering[j]]
                 if depth[u] == depth[v] - 1:
+                    # one number: of equal prospects, the fewest below
                     new = max(prospect[u], prospect[v] + count[u] + 1) * n + count[u]
                     if best < 0 or new < value:
                         best, value = u, new
@@ -186,7 +213,18 @@ def rounds(first, target, source, into, entering, root, parent, by):
 
     A round joins those that have heard with those that have not, the most pressing first, each by an augmenting path: as many
     as can be, and of those the most pressing.
+
+    Invariant: ``told[:known]`` have heard; ``edge[:edges]`` are all that have not and have a neighbour that has; ``left[u]``
+    counts the neighbours of u that have not heard. Within a round ``match`` pairs senders with those that hear, no node in
+    two pairs:
+
+        before:    v    x ◀── u    end        nobody is left for v but u, which tells x
+        then:      v ◀── u    x ◀── end       ``end``, which was free, tells x instead
+
+    Cost of a round: a search for each node of the edge, of at most ``_LOOKED_AT`` arcs each. Prospects cost all arcs; once
+    they have cost ``_REFRESHED`` they are found more and more seldom.
     """
+    # 1. The root has heard, all others lack it.
     n = len(parent)
     told = np.empty(n, np.int32)
     informed = np.zeros(n, np.bool_)
@@ -203,6 +241,7 @@ def rounds(first, target, source, into, entering, root, parent, by):
     told[0], informed[root] = root, True
     known, fresh, turn, spent, wait = 1, 0, 0, 0, 0
     while known < n:
+        # 2. Those that heard last round: their neighbours are near now.
         for k in range(fresh, known):
             u = told[k]
             for j in range(into[u], into[u + 1]):
@@ -214,12 +253,14 @@ def rounds(first, target, source, into, entering, root, parent, by):
                     edge[edges] = v
                     edges += 1
         fresh = known
+        # 3. How urgent each one is, asked anew more and more seldom.
         if wait == 0:
             _prospects(first, target, source, into, entering, informed, depth, order, prospect, count)
             spent += len(target)
             wait = spent // _REFRESHED
         else:
             wait -= 1
+        # 4. The edge without those that have heard, and how many can tell anybody.
         kept = 0
         for k in range(edges):
             if not informed[edge[k]]:
@@ -229,6 +270,7 @@ def rounds(first, target, source, into, entering, root, parent, by):
         able = 0
         for k in range(known):
             able += left[told[k]] > 0
+        # 5. Pair senders with those that hear, the most urgent first, until all that can send do.
         urgency = prospect[edge[:edges]] * n + left[edge[:edges]]
         joined = 0
         for k in np.argsort(-urgency, kind="mergesort"):
@@ -255,12 +297,14 @@ def rounds(first, target, source, into, entering, root, parent, by):
                             tail += 1
             if end >= 0:
                 joined += 1
+            # 6. Turn round the pairs on the way that was found.
             while end >= 0:
                 x = came[end]
                 other = match_of[x]
                 match[end], match_of[x] = x, end
                 parent[x], by[x] = end, arc[end]
                 end = other if x != v else -1
+        # 7. All pairs of this round: they have heard, and are senders from the next round on.
         for k in range(edges):
             v = edge[k]
             if match_of[v] >= 0:
@@ -279,6 +323,9 @@ def heaviest_first(order, start, child, flits):
     The children of u are ``child[start[u]] … child[start[u+1]-1]``.
 
     Of those that take as long, the one first that has the most flits below it.
+
+    From the leaves up each node sorts its children: O(nodes log degree). Invariant: ``need[v]`` is how many rounds v takes to
+    tell all below it, when child k hears in round k + 1.
     """
     need, below, child = np.zeros(len(flits), np.int64), flits.copy(), child.copy()
     for i in range(len(order) - 1, -1, -1):

@@ -11,7 +11,7 @@ import numpy as np
 
 from treecast.kernels.compiled import njit
 
-_NO_END = 1 << 60
+_NO_END = 1 << 60  # more than all capacities together
 
 
 @njit
@@ -19,6 +19,9 @@ def _augment(room, flow, i, left, sink, most, ahead, queue):
     """Send up to ``most`` more from some node that has something ``left`` to some sink; return how much, 0 if nothing can go.
 
     ``sink[v]`` is 1 for sinks. A search backwards from these: of a node that it reaches, ``ahead`` has the next on the way.
+
+    One search of all pairs of nodes, O(N²). Invariant: a flow is nowhere above ``room``, and ``flow[i, u, v] == -flow[i, v,
+    u]``.
     """
     n, low, high = len(left), 0, 0
     for v in range(n):
@@ -52,7 +55,10 @@ def _augment(room, flow, i, left, sink, most, ahead, queue):
 
 @njit
 def _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
-    """Let ``flow[i]`` be one of all that the source gives to the i-th rank; return whether there is such a flow."""
+    """Let ``flow[i]`` be one of all that the source gives to the i-th rank; return whether there is such a flow.
+
+    A search for each piece of flow.
+    """
     n, need = len(left), 0
     for u in range(n):
         left[u], sink[u] = gives[u], 0
@@ -74,6 +80,8 @@ def _more(room, flow, i, begins, also, ends, most, spare, left, sink, ahead, que
 
     ``begins``, ``also``: where it comes from; ``sink`` has the rank, and all in ``ends`` are sinks, too. ``spare[0]`` has the
     flow that is tried.
+
+    A search for each piece of flow that is found, after a copy of the flow, O(N²).
     """
     n = len(left)
     for u in range(n):
@@ -98,6 +106,8 @@ def _can_split(a, w, b, room, flow, ranks, spare, left, sink, ahead, queue, ends
 
     A set of nodes that a and b are in, but not w, loses as much of its arcs outwards; so does one that w is in, but not a and
     b.
+
+    Two questions to each rank: O(ranks) flows. It stops as soon as nothing can go.
     """
     most = min(room[a, w], room[w, b])
     for i in range(len(ranks)):
@@ -105,12 +115,14 @@ def _can_split(a, w, b, room, flow, ranks, spare, left, sink, ahead, queue, ends
             break
         for u in range(len(left)):
             sink[u] = 0
+        # sets with a and b in them, but not w
         sink[ranks[i]] = 1
         ends[0], ends[1] = a, b
         most = _more(room, flow, i, w, w, ends, most, spare, left, sink, ahead, queue)
         if most > 0 and ranks[i] != a and ranks[i] != b:
             for u in range(len(left)):
                 sink[u] = 0
+            # sets with w in them, but not a and b
             sink[ranks[i]] = 1
             ends[0], ends[1] = w, w
             most = _more(room, flow, i, a, b, ends, most, spare, left, sink, ahead, queue)
@@ -124,7 +136,11 @@ def split_off(room, ranks, relays, gives, log):
     ``log``, int64 (any, 4): for each time from where, past which relay, to where, and how much. Capacity left at a relay is
     taken away, which does no harm where as much can come to it as go from it. (-1, -1) where the ranks do not get all that the
     source gives; (-2, -1) where ``log`` is too short.
+
+    Invariant: ``flow[i]`` fits in ``room``, and brings all that the source gives to rank i. So a rank never gets less. Flows
+    are found anew only where they no longer fit. Cost: relays × pairs of nodes × ranks × searches of O(N²).
     """
+    # 1. A flow to each rank.
     n, count = room.shape[0], 0
     flow, spare = np.zeros((len(ranks), n, n), np.int64), np.zeros((1, n, n), np.int64)
     left, sink, ahead = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -133,6 +149,7 @@ def split_off(room, ranks, relays, gives, log):
         if not _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
             return -1, -1
     for w in relays:
+        # 2. For each relay: as much of each pair of arcs as can go past it.
         for b in range(n):
             for a in range(n):
                 if a == b or room[a, w] == 0 or room[w, b] == 0:
@@ -142,6 +159,7 @@ def split_off(room, ranks, relays, gives, log):
                     continue
                 if count == len(log):
                     return -2, -1
+                # 3. Put it there, and note it; flows that no longer fit are found anew.
                 room[a, w] -= moved
                 room[w, b] -= moved
                 room[a, b] += moved
@@ -151,6 +169,7 @@ def split_off(room, ranks, relays, gives, log):
                     fits = flow[i, a, w] <= room[a, w] and flow[i, w, b] <= room[w, b]
                     if not fits and not _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
                         return count, w
+        # 4. What is left at the relay is of no use.
         rest = 0
         for u in range(n):
             rest += room[u, w] + room[w, u]

@@ -20,8 +20,22 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
     ``spare``: how many more servers stand behind each. ``ranked``: the sends in order. ``pool``: the pool of each arc. Pool p
     has room for its sends in ``room[p] … room[p+1]-1``. ``together``: whether all sends of a pool that are ready go at once.
     ``first``, ``room`` and lags int64, all others int32.
+
+    A send is in one place at a time:
+
+        waits > 0 ── last arrival ─▶ stays ─▶ heap of its pool ── resources free ─▶ under way ── lag ─▶ arrived
+
+    ``under_way`` has two rows: of those under way, and of those that stay. Each row is cut into a queue for each lag. All in
+    a queue last as long, so who came first leaves first:
+
+        under_way[0] = [ arrived | under way | not used ][ arrived | under way | not used ] …
+                               at[0,0]     at[1,0]              at[0,1]     at[1,1]
+
+    Invariant: no send begins before all that it waits for is there, nor on a server that is taken under another key. Cost:
+    each send is once on a heap, O(sends log sends). A step asks the pools that have something ready, each all of its arcs for
+    all of their resources. Where nothing can begin, the time goes on to the next event at once.
     """
-    sends, pools, width = len(arc), len(room) - 1, resource.shape[1]
+    sends, pools, width = len(arc), len(room) - 1, resource.shape[1]  # 1. Nothing has begun, all servers are free.
     busy = np.zeros((len(spare), 2), np.int64)
     alone = width == 1 and len(busy) == len(pool)  # no pool is in another's way, so none is asked before another
     rank, heap = np.empty(sends, np.int32), np.empty(sends, np.int32)
@@ -30,7 +44,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
     lag, of_lag, stay, of_stay = late
     under_way, at = np.empty((2, sends), np.int32), np.zeros((4, max(len(lag), len(stay)) + 1), np.int64)
     since = np.zeros(sends if (stay > 0).any() else 0, np.int64)  # a network of one rank has no arc, and no lag
-    for i in range(sends):
+    for i in range(sends):  # 2. Cut the two rows into a queue for each lag.
         at[0, of_lag[arc[i]] + 1] += 1
         at[2, of_stay[arc[i]] + 1] += 1
     for k in range(1, at.shape[1]):
@@ -42,7 +56,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
     one, other = np.full(pools, -1, np.int32), np.full(len(pool), -1, np.int32)  # an arc of each pool; another of its
     for a in range(len(pool) - 1, -1, -1):
         other[a], one[pool[a]] = one[pool[a]], a
-    for i in range(sends):
+    for i in range(sends):  # 3. What waits for nobody is ready, or stays first.
         rank[ranked[i]] = i
         if waits[i] == 0:
             k = of_stay[arc[i]]
@@ -54,7 +68,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
                 at[3, k] += 1
                 pending += 1
     while left > 0:
-        for i in range(ready):
+        for i in range(ready):  # 4. What is ready goes to the heap of its pool.
             p = pool[arc[fresh[i]]]
             put(heap, room[p], size[p], rank[fresh[i]])
             size[p] += 1
@@ -63,11 +77,11 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
                 count += 1
         if count == 0 and pending == 0:
             return -1
-        for i in range(count):
+        for i in range(count):  # 5. Pools are asked in the order of their best sends.
             first_rank[i] = heap[room[waiting[i]]]
         if not alone:
             first_rank[:count].sort()
-        begun, soonest = 0, -1
+        begun, soonest = 0, -1  # 6. Begin what finds its resources free.
         for i in range(count):
             p = pool[arc[ranked[first_rank[i]]]]
             a = one[p]
@@ -76,7 +90,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
                 for j in range(width):
                     r = resource[a, j]
                     if busy[r, 0] > step and (key[a, j] < 0 or busy[r, 1] != key[a, j]):
-                        if spare[r] > 0 and find_server(busy, spare, r, key[a, j], step) >= 0:
+                        if spare[r] > 0 and find_server(busy, spare, r, key[a, j], step) >= 0:  # another server
                             continue
                         soonest = busy[r, 0] if soonest < 0 else min(soonest, busy[r, 0])
                         for s in range(r + 1, r + 1 + spare[r]):
@@ -99,7 +113,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
                         busy[r, 0], busy[r, 1] = max(until, busy[r, 0]), key[a, j]
                     free = together and size[p] > 0
                 a = other[a]
-        kept = 0
+        kept = 0  # 7. Pools that still have something wait on.
         for i in range(count):
             if size[waiting[i]] > 0:
                 waiting[kept] = waiting[i]
@@ -107,7 +121,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
         count, ready = kept, 0
         left -= begun
         pending += begun
-        if begun == 0:  # the next that happens: something is free, or arrives, or has waited
+        if begun == 0:  # 8. The next event: something is free, or arrives, or has stayed.
             for k in range(len(lag)):
                 if at[0, k] < at[1, k] and (soonest < 0 or began[under_way[0, at[0, k]]] + lag[k] < soonest):
                     soonest = began[under_way[0, at[0, k]]] + lag[k]
@@ -117,7 +131,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
             step = max(soonest, step + 1)
         else:
             step += 1
-        for k in range(len(lag)):
+        for k in range(len(lag)):  # 9. What has arrived frees those that wait for it.
             while at[0, k] < at[1, k] and began[under_way[0, at[0, k]]] + lag[k] <= step:
                 i = under_way[0, at[0, k]]
                 at[0, k] += 1
@@ -134,7 +148,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
                             under_way[1, at[3, other_k]] = after[j]
                             at[3, other_k] += 1
                             pending += 1
-        for k in range(len(stay)):
+        for k in range(len(stay)):  # 10. Who has stayed long enough is ready.
             while at[2, k] < at[3, k] and since[under_way[1, at[2, k]]] + stay[k] <= step:
                 fresh[ready] = under_way[1, at[2, k]]
                 ready += 1
@@ -149,7 +163,11 @@ def measure(first, after, waits, delay, height, below):
 
     They begin as ``delay``, how long each lasts, and 1.
     Those that wait for send i are ``after[first[i]] … after[first[i+1]-1]``. ``waits``: for how many each waits, counted down.
+
+    Each wait is followed once down and once up: O(sends + waits). Invariant: ``order`` has a send behind all that it waits
+    for. Sends that wait in a circle are not reached, and keep what they began with.
     """
+    # 1. All sends, each behind those that it waits for.
     order, count = np.empty(len(height), np.int64), 0
     for i in range(len(height)):
         if waits[i] == 0:
@@ -163,6 +181,7 @@ def measure(first, after, waits, delay, height, below):
                 order[count] = after[j]
                 count += 1
         at += 1
+    # 2. From the last to the first: what is behind each is known when it is asked.
     for at in range(count - 1, -1, -1):
         i = order[at]
         for j in range(first[i], first[i + 1]):

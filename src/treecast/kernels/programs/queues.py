@@ -15,7 +15,15 @@ def run_program(start, units, sends, receives, into, out, wait, room, at, why):
     ``at``, int64 (blocks,), gets the step at which each block stops, ``why``, int64 (blocks,), the reason why it waits there: 1
     another step, 2 a chunk, 3 room for one.
     Whatever the order in which blocks take turns, they get as far.
+
+    Invariant: a block that cannot go on is asleep in one place exactly: in the list of a step, as the starved receiver or the
+    stuffed sender of a connection; or it waits for ever. Whoever ends the reason puts it back on ``stack``. So a block is
+    asked only when something has changed for it: the cost is O(chunks + steps + blocks).
+
+        asleep[step] ─▶ block ── next_asleep[block] ─▶ block ── … ─▶ -1
+        connection c:  filled[c] chunks of room;  starved[c]: who waits for one;  stuffed[c]: who waits for room
     """
+    # 1. All blocks are at their first step, the first one on top.
     blocks, steps, connections = len(start) - 1, len(units), len(out) + 1
     moved, asleep, next_asleep = np.zeros(blocks, np.int64), np.full(steps, -1, np.int64), np.full(blocks, -1, np.int64)
     filled, starved, stuffed = (
@@ -32,6 +40,7 @@ def run_program(start, units, sends, receives, into, out, wait, room, at, why):
         count -= 1
         b = stack[count]
         while at[b] < start[b + 1]:
+            # 2. A step begins when the one that it waits for is done.
             s = at[b]
             if moved[b] == 0 and wait[s] != -1:
                 why[b] = 1
@@ -41,6 +50,7 @@ def run_program(start, units, sends, receives, into, out, wait, room, at, why):
                     next_asleep[b] = asleep[wait[s]]
                     asleep[wait[s]] = b
                     break
+            # 3. Its chunks, one after the other; each wakes who waits at the other end.
             blocked = False
             while moved[b] < units[s] and (sends[s] or receives[s]):
                 if receives[s] and filled[into[b]] == 0:
@@ -66,6 +76,7 @@ def run_program(start, units, sends, receives, into, out, wait, room, at, why):
                 moved[b] += 1
             if blocked:
                 break
+            # 4. The step is done, and wakes all that wait for it.
             moved[b] = 0
             done[s] = True
             at[b] += 1
@@ -85,7 +96,14 @@ def find_longest(first, head, length, missing, time, order, takes, gives, counts
     how many lead to p. Points on a circle, and behind one, are not reached. Where there are ``counts``, which change, point p
     lowers count ``takes[p]``, and waits until that is above 0, and raises count ``gives[p]``; -1: none. Points then go as they
     come, as those do that wait for one count.
+
+    Invariant: ``time[p]`` is final when p is reached, as all ways to it have been followed. Cost: each way and each point
+    once: O(points + ways). ``stack`` has two ends:
+
+        stack = [ … | front … left - 1 | … ]        without counts the last goes first, with counts the first;
+                                                  who was asleep goes before all
     """
+    # 1. The points that nothing leads to.
     done, points, left = 0, len(order), 0
     stack, counted = np.empty(points, np.int64), len(counts) > 0
     asleep, last = np.full(len(counts), -1, np.int64), np.full(len(counts), -1, np.int64)
@@ -97,6 +115,7 @@ def find_longest(first, head, length, missing, time, order, takes, gives, counts
             stack[left] = p
             left += 1
     while left > front:
+        # 2. The next point; if its count is 0 it sleeps behind others until that is raised.
         if counted:
             p = stack[front]
             front += 1
@@ -112,6 +131,7 @@ def find_longest(first, head, length, missing, time, order, takes, gives, counts
                 last[takes[p]], next_asleep[p] = p, -1
                 continue
             counts[takes[p]] -= 1
+        # 3. It is reached: raise a count, and let the first who sleeps there go on.
         order[done] = p
         done += 1
         if counted and gives[p] >= 0:
@@ -121,6 +141,7 @@ def find_longest(first, head, length, missing, time, order, takes, gives, counts
                 asleep[gives[p]] = next_asleep[q]
                 front -= 1
                 stack[front] = q
+        # 4. Follow its ways.
         for e in range(first[p], first[p + 1]):
             q = head[e]
             if time[p] + length[e] > time[q]:
@@ -140,6 +161,9 @@ def spread_marks(order, ways, most, column, value, columns, marks, first, bits):
     ``tail[start[s]] … tail[start[s+1]-1]``, and each of these ways counts whose level is ``most`` at most. Its own mark is
     ``value[s]``, in ``column[s]``; -1: none. Marks are bits that are joined where ``bits``, else numbers, of which the greatest
     counts. Operation s is row ``s - first``; what comes from operations that have no row is left out.
+
+    One step for each mark of each operation and each way: O((operations + ways) columns). Invariant: the row of an operation
+    is complete before any that come after it read it.
     """
     start, tail, level = ways
     for i in range(len(order)):
@@ -175,7 +199,15 @@ def trace_values(moves, lane, twins, value, quiet, writer, left, right, bare, ea
     ``bare`` the operations and places of reads of places that nobody wrote, alternately. Accesses by operations ``earlier[i]``
     and ``later[i]``, of different lanes, are to one place, and one of them writes. Places from ``quiet`` on are those of
     messages: nothing is noted of them. ``found`` gets the number of sums, bare reads and pairs.
+
+    Reads since the last write of a place are linked, the latest first, so that a write finds those that it must not overtake:
+
+        last_read[place] ─▶ read ── next_read[read] ─▶ read ── … ─▶ -1        reader[read]: the operation
+
+    Invariant: ``value``, ``writer`` and the lists say what has happened to each place up to the move. Cost: each read and
+    write of each place once, as a read leaves its list at the next write: O(reads + writes + pairs).
     """
+    # 1. Room for all reads.
     order, units, read_start, reads, write_start, writes = moves
     sums, bares, pairs, count = 0, 0, 0, 0
     most = 1
@@ -185,6 +217,7 @@ def trace_values(moves, lane, twins, value, quiet, writer, left, right, bare, ea
     for i in range(len(order)):
         s = order[i]
         for k in range(units[i]):
+            # 2. Reads: add up the values, and note who has to be before.
             addend = -1
             for r in range(read_start[i], read_start[i + 1]):
                 place = reads[r] + k
@@ -207,6 +240,7 @@ def trace_values(moves, lane, twins, value, quiet, writer, left, right, bare, ea
                     reader[count], next_read[count] = s, last_read[place]
                     last_read[place] = count
                     count += 1
+            # 3. Writes: they come after the last write and all reads since.
             for w in range(write_start[i], write_start[i + 1]):
                 place = writes[w] + k
                 read = last_read[place]
@@ -228,7 +262,10 @@ def trace_values(moves, lane, twins, value, quiet, writer, left, right, bare, ea
 
 @njit(work=lambda left, right, first, second, size, atoms, most, modulus: 10 * len(left))
 def add_up(left, right, first, second, size, atoms, most, modulus):
-    """Fill in the two residues and the sizes of sums, from those of the ``atoms`` before them; sizes are ``most`` at most."""
+    """Fill in the two residues and the sizes of sums, from those of the ``atoms`` before them; sizes are ``most`` at most.
+
+    One step for each sum. Invariant: both addends stand before it.
+    """
     for i in range(len(left)):
         a, b = left[i], right[i]
         at = atoms + i
@@ -244,6 +281,8 @@ def follow_value(moves, twins, value, quiet, holds, atoms, doubled):
     ``moves``, ``twins``, ``value``, ``quiet`` and ``atoms`` are as ``trace_values`` takes them, ``value`` at the beginning.
     ``holds``: whether each value has the contribution. ``doubled``: the number of the sum. A message under way is a place until
     it is read.
+
+    Invariant: ``held`` counts the places that hold the contribution. Cost: each read and write of each place once.
     """
     _, units, read_start, reads, write_start, writes = moves
     held, sums, lost, maker = 0, 0, -1, -1
@@ -251,6 +290,7 @@ def follow_value(moves, twins, value, quiet, holds, atoms, doubled):
         held += value[place] >= 0 and holds[value[place]]
     for i in range(len(units)):
         for k in range(units[i]):
+            # 1. Reads: numbers of sums are as ``trace_values`` gives them. A message is used up when it is read.
             addend = -1
             for r in range(read_start[i], read_start[i + 1]):
                 place = reads[r] + k
@@ -266,6 +306,7 @@ def follow_value(moves, twins, value, quiet, holds, atoms, doubled):
                 if place >= quiet:
                     held -= holds[value[place]]
                     value[place] = -1
+            # 2. Writes: what the place held is gone, and so is what its twins hold.
             for w in range(write_start[i], write_start[i + 1]):
                 place = writes[w] + k
                 held -= value[place] >= 0 and holds[value[place]]

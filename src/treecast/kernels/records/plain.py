@@ -8,12 +8,15 @@ from treecast.kernels.compiled import njit
 
 NONE, TEXT, LIST, DICT, TUPLE, FLOAT, _MARK = range(1, 8)
 _MASK, _FACTOR = (1 << 62) - 1, 0x2545F4914F6CDD1D
-_MOST = 1 << 62
+_MOST = 1 << 62  # whole numbers below it are int64s when doubled, too
 
 
 @njit(inline=True)
 def mix(digest, value):
-    """Return a digest below 2^62 of what was digested before and of one value more."""
+    """Return a digest below 2^62 of what was digested before and of one value more.
+
+    In constant time. Only low bits of the product are kept: they are the same whether it wraps around, as compiled, or not.
+    """
     digest = ((digest ^ value) * _FACTOR) & _MASK
     return digest ^ (digest >> 31)
 
@@ -27,6 +30,11 @@ def parse(data, behind, stack, memo, cells, texts, boxes):
     that there may be. ``cells``: a value in a list, and the next. ``texts``: begin, length, digest. ``boxes``, lists, tuples and
     dicts (keys and values in turn): the first cell, the last, digest, length. A number in the memo may not be beyond the opcodes
     so far, as four bytes would make room for all below it. What a list gets once it is in another changes no digest but its own.
+
+    Each byte is looked at once, and so is each item: O(bytes). Invariant: ``stack[:top]`` has the values that are not in a
+    container yet, and the cells of each list are linked:
+
+        boxes[n] = first cell ─▶ cells[c] = value, next ─▶ … ─▶ -1
     """
     at, size, opcodes, top, filled, written, boxed, puts = 0, len(data), 0, 0, 0, 0, 0, 0
     while at < size:
@@ -104,11 +112,13 @@ def parse(data, behind, stack, memo, cells, texts, boxes):
                     return -1 - at
             under = first - 1 if code == 101 or code == 117 or code == 116 else first
             if code == 41 or code == 116 or code > 0x84:
+                # a tuple: a new one, of these items
                 box, below = boxed, under
                 boxes[box, 0], boxes[box, 1], boxes[box, 2], boxes[box, 3] = -1, -1, 41, 0
                 boxed += 1
                 value = 16 * box + 2 * TUPLE
             else:
+                # a list or a dict that is on the stack already
                 below = under
                 holder = DICT if code == 115 or code == 117 else LIST
                 if under < 1 or (stack[under - 1] & 15) != 2 * holder or (holder == DICT and (top - first) % 2):
@@ -116,6 +126,7 @@ def parse(data, behind, stack, memo, cells, texts, boxes):
                 box = stack[under - 1] >> 4
             if first < 0:
                 return -1 - at
+            # 3. Put the items into it, one cell each.
             last, digest = boxes[box, 1], boxes[box, 2]
             for k in range(first, top):
                 item = stack[k]
@@ -148,6 +159,8 @@ def tabulate(box, cells, texts, boxes, keys, known, table):
 
     Return -1, or the row of what is no dict. ``keys``: the digests of their texts; their columns stand in this order. ``known``,
     zeros (texts,), gets 2 + the column of each text, 1 for others.
+
+    Each item of each dict once. A text is compared with the keys the first time only: ``known`` keeps its column.
     """
     row, entry = 0, boxes[box, 0]
     while entry >= 0:

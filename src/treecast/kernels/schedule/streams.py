@@ -11,6 +11,9 @@ def breadth_first(first, target, port, root, parent, by):
     """Fill ``parent`` and ``by``, int32 (N,), with a tree of shortest paths; return its nodes, nearest first: int32.
 
     Arcs as in Network.arc_lists. A node hangs below the first of the nodes found before that have an arc to it.
+
+    Each arc is looked at once: O(nodes + arcs). Invariant: ``order[head:tail]`` are the nodes found whose arcs are still to
+    be looked at, the nearest first.
     """
     order = np.empty(len(parent), np.int32)
     seen = np.zeros(len(parent), np.bool_)
@@ -31,7 +34,10 @@ def breadth_first(first, target, port, root, parent, by):
 
 @njit
 def depths(parent, order):
-    """Return the depth of each node, int64 (N,); ``order``: the nodes, every node behind its parent."""
+    """Return the depth of each node, int64 (N,); ``order``: the nodes, every node behind its parent.
+
+    One step for each node: a parent has its depth before its children ask for it.
+    """
     depth = np.zeros(len(parent), np.int64)
     for i in range(1, len(order)):
         depth[order[i]] = depth[parent[order[i]]] + 1
@@ -51,13 +57,23 @@ def runs(parent, order, begin, child, first, stop, offset, most):
     child[begin[u+1]-1]``. Node v's own message is the flits ``first[v] … stop[v]-1``, and flit c passes at time c +
     ``offset[v]`` (seen from the root). A run is of consecutive flits of one offset. Returned: the node below the arc, the first
     flit, the flit behind the last, the offset; sorted by node, then by flit.
+
+    All runs stand in four columns, those of one node next to each other, those of its children somewhere before:
+
+        … | runs below child 1 | runs below child 2 | runs of v | …
+            start[c] … end[c]-1                       start[v] … end[v]-1
+
+    Invariant: the runs of a node are sorted by flit, do not overlap, and no two of them could be joined. Cost: a run is
+    copied at each arc that it passes, and sorted there: O(runs passed, times their logarithm).
     """
+    # 1. Room for some runs; it is doubled when it is short.
     n = len(order)
     size = max(16, 4 * n)
     node, low = np.empty(size, np.int32), np.empty(size, np.int64)
     high, shift = np.empty(size, np.int64), np.empty(size, np.int64)
     start, end = np.zeros(len(parent), np.int64), np.zeros(len(parent), np.int64)
     used = 0
+    # 2. From the leaves up: a node's own flits, and what its children's arcs carry.
     for place in range(n - 1, 0, -1):
         v = order[place]
         own = stop[v] > first[v]
@@ -79,6 +95,7 @@ def runs(parent, order, begin, child, first, stop, offset, most):
                 low[at], high[at], shift[at] = low[j], high[j], shift[j]
                 at += 1
         start[v] = used
+        # 3. Sort them, and join those that follow each other with the same offset.
         if at - used > 1:
             by_flit = used + np.argsort(low[used:at])
             a, b, c = low[by_flit], high[by_flit], shift[by_flit]
@@ -90,6 +107,7 @@ def runs(parent, order, begin, child, first, stop, offset, most):
                 else:
                     low[at], high[at], shift[at] = a[j], b[j], c[j]
                     at += 1
+        # 4. They belong to this node.
         for j in range(used, at):
             node[j] = v
         end[v] = used = at
@@ -98,6 +116,7 @@ def runs(parent, order, begin, child, first, stop, offset, most):
 
 @njit(arrays=True)
 def _longer(array, size):
+    # as long again each time, so that all copies together are no longer than the array in the end
     grown = np.empty(size, array.dtype)
     grown[: len(array)] = array
     return grown
@@ -108,6 +127,8 @@ def shoulder_taps(order, flits, forwards):
     """Return the step in which each node's message begins to leave, by SHOULDER-TAP: int64 (N,); -1 at the root.
 
     ``order``: the path from the root. ``forwards``: 1 when a node cannot send while it forwards the wake-up, else 0.
+
+    One step for each node on the path. Invariant: ``free`` is the first step in which the node before v could send on more.
     """
     start = np.full(len(flits), -1, np.int64)
     free = 0  # the first step in which the node before could relay
@@ -128,13 +149,20 @@ def certificates(parent, order, begin, child, flits, one_port, walk):
     in the stream that reaches the root. ``own``: the place of its own message. And the step of the last certificate,
     and the steps that follow it. ``order``: the nodes, every node behind its parent, siblings in the order they are told in;
     the children of u are ``child[begin[u]] … child[begin[u+1]-1]``.
+
+    Each part is one pass over the nodes, down or up the tree, and node v sorts its children: O(nodes log degree). Invariant
+    of the passes up: a node's figures are complete when its turn comes, since its children stand behind it in ``order``. The
+    stream of v:
+
+        first[v]      own[v]
+        | child's ...  | own flits | ... child's |        ``before[u]``: where child u's part begins, counted from first[v]
     """
     n, count = len(parent), len(order)
     token, certificate, told = np.full(n, -1, np.int64), np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     lag, total, start = np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, -1, np.int64)
     first, own = np.zeros(n, np.int64), np.zeros(n, np.int64)
 
-    # 1 and 2: tokens down, certificates up
+    # 1. and 2. Tokens down, certificates up.
     done = -1
     if walk:
         size, passed = np.ones(n, np.int64), np.zeros(n, np.int64)
@@ -162,7 +190,7 @@ def certificates(parent, order, begin, child, flits, one_port, walk):
             ready[p] = max(ready[p], at + 1)
             done = max(done, at)
 
-    # the figures of the certificates
+    # The figures of the certificates: a node's parts in the order in which they can be there.
     who, when, long = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     asked = np.zeros(n, np.int64)  # children with something to send: only they are told
     number = np.zeros(n, np.int64)
@@ -198,7 +226,8 @@ def certificates(parent, order, begin, child, flits, one_port, walk):
             for k in turn:
                 start[who[k]] = when[k]
 
-    # 3 and 4: orders down, streams up
+    # 3. and 4. Orders down, streams up.
+    # Places in the stream add up on the way down, and so do starts: a node sends a step before its part is due above.
     root = order[0]
     last = done
     for i in range(1, count):

@@ -12,7 +12,10 @@ from treecast.kernels.compiled import inline, njit
 
 @njit(work=lambda nodes, words, table: 64 * len(nodes))
 def fill_translates(nodes, words, table):
-    """Fill ``table``, uint64 (64, words), with the set {u xor low : u in nodes} for each low < 64 (< N)."""
+    """Fill ``table``, uint64 (64, words), with the set {u xor low : u in nodes} for each low < 64 (< N).
+
+    A bit for each node, 64 times.
+    """
     for low in range(min(64, 64 * words)):
         for i in range(len(nodes)):
             u = nodes[i] ^ low
@@ -26,6 +29,13 @@ def say(low, high, port, masks, has, gone, dies, step, saying):
     ``port``: which ports. ``masks``: uint64 (ports in use, 64, words), by ``fill_translates``: for which sources node 0 sends.
     ``gone``: uint64 (ports, N, words) the chunks that have gone over the link of a port; (0, N, words) when the schedule is not
     sparing.
+
+    Node w sends the chunk of source h if node w xor h sends that of source 0. The words and the bits in them are found apart:
+
+        w xor h  =  word (w >> 6) xor (h >> 6) | bit (w & 63) xor (h & 63)
+                         = j ^ block                 = in masks[k, w & 63]
+
+    Cost: ports × nodes × words.
     """
     words = has.shape[1]
     for k in range(len(port)):
@@ -46,6 +56,9 @@ def hear(low, high, port, has, gone, dies, arc_dies, step, saying):
     """Let each node hear its neighbours; return the chunks of the longest message, of all, and of those that are lost.
 
     A message is lost when its arc carries nothing or the node that it is for is dead.
+
+    Invariant: all that is said in a step was filled in by ``say`` before anybody hears, so nothing goes two arcs in one step.
+    Cost: ports × nodes × words.
     """
     words, longest, total, lost = has.shape[1], 0, 0, 0
     for k in range(len(port)):
@@ -73,7 +86,10 @@ def hear(low, high, port, has, gone, dies, arc_dies, step, saying):
 
 @inline
 def _ones(word):
-    """Return the number of bits set in a word."""
+    """Return the number of bits set in a word.
+
+    Counts side by side, in fields twice as wide each time; a product adds up the bytes in the highest one.
+    """
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

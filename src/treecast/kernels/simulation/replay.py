@@ -22,6 +22,9 @@ def replay(start, row, time, src, dst, arc, late, node_dies, arc_dies, back, beg
     ``moved``, bool (moves,), is set where a node sent it, whether or not it arrives. ``back``: of a sparing schedule the arc
     back of each row, of any other one empty. ``begins``: int32 (N,), the step from which each node sends; NEVER for one that is
     not started.
+
+    A move is looked at once: O(moves), and for a sparing schedule O(arcs) more for each atom. Invariant: at a move of step t
+    ``arrival`` has all arrivals up to t, since moves come by step and a send arrives after it began.
     """
     sparing = len(back) > 0
     said = np.empty(len(arc_dies) if sparing else 0, np.int64)  # the step at which an atom went over each arc first
@@ -33,6 +36,7 @@ def replay(start, row, time, src, dst, arc, late, node_dies, arc_dies, back, beg
             r, t = row[i], time[i]
             u, v = src[r], dst[r]
             if arrival[atom, u] <= t and begins[u] <= t and t < node_dies[u]:
+                # a sparing node is silent where it said the atom before, or heard it from there
                 if sparing:
                     if said[arc[r]] < t or heard[back[r]] < t:
                         continue
@@ -54,7 +58,15 @@ def replay_sums(start, row, time, src, dst, arc, late, node_dies, arc_dies, comi
     ``via`` the row of the last. ``adds``, bool (sums, N): who has a contribution of its own; others have nothing at first.
     ``coming``: the moves of each atom in the order in which they arrive. ``shared``: sums without owners, which a node sends if
     all that rows bring it before that is there.
+
+    Two places go along the moves of an atom, by begin and by arrival, so each move is met twice: O(moves + atoms nodes).
+
+        row, by begin:       ─────▶ j         sends of step time[j] are decided
+        coming, by arrival:  ────▶ i          all that arrived by then has been counted
+
+    Invariant: ``missing[v]`` counts the rows that node v waits for, in vain or not; where ``shared`` only those in vain.
     """
+    # 1. Who waits for nothing has its own contribution at once.
     nodes = len(node_dies)
     missing = np.empty(nodes, np.int64)
     for atom in range(len(start) - 1):
@@ -66,6 +78,7 @@ def replay_sums(start, row, time, src, dst, arc, late, node_dies, arc_dies, comi
         for v in range(nodes):
             if missing[v] == 0 and adds[atom, v] and node_dies[v] > 0:
                 arrival[atom, v] = 0
+        # 2. Arrivals up to the step of move j come before that move; after the last move come all that are left.
         for j in range(i, stop + 1):
             while i < stop and (
                 j == stop or time[coming[i]] + late[row[coming[i]]] <= time[j]
@@ -88,7 +101,13 @@ def replay_sums(start, row, time, src, dst, arc, late, node_dies, arc_dies, comi
 
 @njit
 def next_sets(first, elements, sets):
-    """Fill ``sets``, int64 (m, f), with the f-element sets of ``0 … elements-1`` that follow one another from ``first`` on."""
+    """Fill ``sets``, int64 (m, f), with the f-element sets of ``0 … elements-1`` that follow one another from ``first`` on.
+
+    A set is written in f steps. The last element that is not yet at its end goes on by one, and all behind it follow it
+    closely:
+
+        f = 3 of 0 … 4:    0 1 4  ─▶  0 2 3
+    """
     m, f = sets.shape
     current = np.empty(f, np.int64)
     for j in range(f):
@@ -115,7 +134,20 @@ def first_failing(sets, elements, moves, sizes, back, order, own, given, wanted,
     node sends others from when it has the first. ``given``, ``wanted``: which nodes hold, and must get, each atom, where they
     begin and the nodes. ``lacking``: int64 (m,), gets how many living nodes do not get an atom that a living node held. Return
     (set, node, atom) of the first, or -1s.
+
+    Bit b of each word is the fault set ``block + b``:
+
+        held[v]  =  … 0 1 1 0 1        node v holds the atom under the sets 0, 2 and 3 of the block
+
+    Invariant: a bit of ``held[v]`` is 1 exactly if v lives under this set and has got the atom by the step that is replayed.
+    Cost: each block of 64 sets replays each move once, with some operations on words: O(sets / 64 (moves + atoms (nodes +
+    arcs))). The numbers in ``counts`` stand upright, as adding to 64 of them at once takes few operations on words:
+
+        lane:       … 2 1 0
+        counts[0] = … 1 0 1        bit 0 of each number
+        counts[1] = … 0 1 1        bit 1: so lane 0 has 3, lane 1 has 2, lane 2 has 1
     """
+    # 1. Tables for one block; the longest atom says how many moves wait to arrive.
     (element_node, element_arcs), (start, row, time, src, dst, arc, late, coming), (nodes, arcs) = (
         elements,
         moves,
@@ -136,6 +168,7 @@ def first_failing(sets, elements, moves, sizes, back, order, own, given, wanted,
     for block in range(0, len(sets), 64):
         lanes = min(64, len(sets) - block)
         valid = np.int64(-1) if lanes == 64 else (np.int64(1) << lanes) - 1
+        # 2. Which nodes and arcs are dead under each set.
         for v in range(nodes):
             dead_node[v] = lost_by[v] = 0
         for a in range(arcs):
@@ -149,6 +182,7 @@ def first_failing(sets, elements, moves, sizes, back, order, own, given, wanted,
                 for k in range(2):
                     if element_arcs[e, k] >= 0:
                         dead_arc[element_arcs[e, k]] |= bit
+        # 3. Atoms one after the other. Anybody sends those of the initiator; others only who has its first.
         for v in range(nodes):
             begun[v] = -1
         for number in range(len(order)):
@@ -163,6 +197,7 @@ def first_failing(sets, elements, moves, sizes, back, order, own, given, wanted,
             for g in range(given_start[atom], given_start[atom + 1]):
                 held[given_node[g]] = ~dead_node[given_node[g]]
                 living |= held[given_node[g]]
+            # 4. Replay: ``gets`` holds under which sets each move was sent, until it arrives.
             i, begin, stop = start[atom], start[atom], start[atom + 1]
             for j in range(begin, stop + 1):
                 while i < stop and (
@@ -181,6 +216,7 @@ def first_failing(sets, elements, moves, sizes, back, order, own, given, wanted,
                     gets[j - begin] = held[src[r]] & begun[src[r]]
                     if sparing:
                         gets[j - begin] &= ~said[arc[r]] & ~heard[back[r]]
+            # 5. The first atom starts nodes. Of each, note who lives and lacks it although somebody alive was given it.
             if number == 0:
                 for v in range(nodes):
                     started[v] = held[v]
@@ -192,6 +228,7 @@ def first_failing(sets, elements, moves, sizes, back, order, own, given, wanted,
                     here = block + lowest_bit(lost)
                     if first_set < 0 or here < first_set:
                         first_set, first_node, first_atom = here, v, atom
+        # 6. How many nodes lack something: count in 64 lanes at once, then turn the numbers round.
         for b in range(64):
             counts[b] = 0
         highest = 0

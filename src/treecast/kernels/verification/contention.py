@@ -12,7 +12,11 @@ from treecast.kernels.compiled import njit
 
 @njit
 def unordered(channel, message, last):
-    """Return how many pairs of messages of one channel have neither before the other; a pair counts once for each channel."""
+    """Return how many pairs of messages of one channel have neither before the other; a pair counts once for each channel.
+
+    One pass: a message is put on the stack once, and taken off once. Invariant: ``stack[:depth]`` are the messages of the
+    channel under which the present one stands in the forest: they are before it, all others of the channel so far are not.
+    """
     found, depth, first = 0, 0, 0
     stack = np.zeros(len(last), np.int64)
     for i in range(len(channel)):
@@ -31,6 +35,8 @@ def unordered_pairs(channel, message, last, start, entry):
     """Return how many pairs of messages share channels with neither before the other, each pair once.
 
     ``entry[start[a]] … entry[start[a+1]-1]``: where in ``channel`` message a stands. In time O(pairs, once for each channel).
+
+    Invariant: ``seen[b] == a`` where the pair of b and a was counted, so it counts once, whatever they share.
     """
     found = 0
     seen = np.full(len(last), -1, np.int64)

@@ -143,12 +143,14 @@ def tree_of(
     ValueError when it is no XML, declares entities or a document type, or is beyond a limit: 256 elements deep, 2^20 that are
     kept, 64 KiB of an attribute.
     """
+    # 1. The elements that are open, and a parser.
     root = Element("", {})
     inside, many = [root], [0]  # the elements that are open, and how many were kept before each
     kept = 0
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
 
+    # 2. What happens at each sign, within the limits.
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal kept
         line = parser.CurrentLineNumber
@@ -179,6 +181,7 @@ def tree_of(
             inside[-1].below.pop()
             kept = before
 
+    # 3. Read it all, and say what is wrong in the words of the kind.
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     parser.EntityDeclHandler, parser.StartDoctypeDeclHandler = _refuse_entities, document_type
     try:

@@ -128,6 +128,7 @@ def _by_port(seen: Printed, found: re.Match[str]) -> None:
 
 def machine_of_seen(seen: Printed, tool: str) -> Machine:
     """Return the fabric of the nodes and cables that a tool has printed."""
+    # 1. Nodes and links; aggregation nodes are no hosts.
     sharp = {name for name in seen.kinds if "aggregation" in seen.said.get(name, "").lower()}
     hosts = _hosts(seen, sharp)
     nodes = dict[str, Node]()
@@ -137,6 +138,7 @@ def machine_of_seen(seen: Printed, tool: str) -> Machine:
             nodes[name] = Node(kind, _label(kind, said), hosts.get(name, ""))
     found = Draft(nodes)
     _add_links(found, seen, sharp)
+    # 2. What is odd about it.
     if sharp:
         found.remark(count_of(len(sharp), "SHARP aggregation node"), *sharp, sort="left out")
     if vague := sorted(_VAGUE.intersection(hosts.values())):
@@ -145,6 +147,7 @@ def machine_of_seen(seen: Printed, tool: str) -> Machine:
         text = f"{count_of(len(seen.odd), 'line')} that {tool} does not print, from line {seen.odd[0]}"
         found.remark(text, sort="left out")
     found.complaints += degraded(nodes, found.links)
+    # 3. What it counts.
     cards = [name for name, kind in seen.kinds.items() if kind == "hca"]
     facts = {
         "switches": len(seen.kinds) - len(cards),

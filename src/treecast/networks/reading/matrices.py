@@ -42,7 +42,7 @@ _AMD = re.compile(r"(GPU\d+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s+(\S(?:.*\
 def machine_of_nvidia(data: bytes) -> Machine:
     """Return the node of an ``nvidia-smi topo -m``."""
     lines = [re.sub(r"\b([GN]PU) (?=[0-9]+/)", r"\1", _ESCAPES.sub("", line)) for line in lines_of(data)]
-    labels, cells = _header(lines), dict[str, tuple[int, list[str]]]()
+    labels, cells = _header(lines), dict[str, tuple[int, list[str]]]()  # 1. The rows of all GPUs.
     gpus = [label for label in labels if re.fullmatch(_LABEL, label)]
     for number, line in enumerate(lines, 1):
         name, *words = line.split() or [""]
@@ -57,20 +57,20 @@ def machine_of_nvidia(data: bytes) -> Machine:
             raise ValueError(
                 f"line {number}: the row of {gpu} has not {len(gpus)} cells with X at place {place + 1}, and nowhere else"
             )
-    table = [cells[gpu][1] for gpu in gpus]
+    table = [cells[gpu][1] for gpu in gpus]  # 2. The matrix, which agrees both ways.
     if not _STATUS.isdisjoint(cell for row in table for cell in row):
         raise ValueError("it says whether GPUs reach each other (topo -p2p), and no links: give nvidia-smi topo -m")
     found = _draft(gpus, table)
     pairs = {(i, j): table[i][j] for i, j in combinations(range(len(gpus)), 2)}
     bonded = {ends: int(cell[2:]) for ends, cell in pairs.items() if re.fullmatch("(NV|XL)[0-9]+", cell)}
     sums = Counter(sum(many for ends, many in bonded.items() if i in ends) for i in range(len(gpus)))
-    facts = {
+    facts = {  # 3. What it counts, for whoever compares machines.
         "gpus": len(gpus),
         "cells": dict(sorted(Counter(cell for row in table for cell in row).items())),
         "nics": len(labels) - len(gpus),
         "nvlink_row_sums": [list(each) for each in sorted(sums.items())] if bonded else [],
     }
-    many = set(bonded.values())
+    many = set(bonded.values())  # 4. A clique of many like bonds is a switch.
     if len(gpus) > 2 and len(bonded) == len(pairs) and len(many) == 1 and min(many) >= _LEAST_SWITCHED:
         found.nodes["nvswitch"] = Node("nvswitch", "nvswitch")
         found.links += [Link(gpu, "nvswitch", cables=min(many), called="NVLink") for gpu in gpus]
@@ -81,7 +81,7 @@ def machine_of_nvidia(data: bytes) -> Machine:
         odd = {ends: cell for ends, cell in pairs.items() if ends not in bonded and cell not in _OVER_PCIE}
         for (i, j), cell in odd.items():
             found.links.append(Link(gpus[i], gpus[j], cables=int(cell in _OTHERS), called=_OTHERS.get(cell, cell)))
-    if len(gpus) > 1 and not joins_all(found.machine("", facts)):
+    if len(gpus) > 1 and not joins_all(found.machine("", facts)):  # 5. PCIe joins what else is apart.
         groups = [
             _groups(len(gpus), [ends for ends, cell in pairs.items() if cell in words])
             for words in (_BRIDGED, _IN_NODE)

@@ -144,6 +144,7 @@ def _between(cpu: Element) -> float:
 
 def _of_gpus(found: _Node) -> None:
     """Add the links of the GPUs, and say which have fewer than most."""
+    # 1. Each link, by what is at its other end: a GPU, the CPU, a switch, or nothing in the file.
     counts, pairs, lost = dict.fromkeys(found.gpus, 0), Counter[tuple[str, str]](), Counter[str]()
     rates = dict[tuple[str, str], tuple[float, str]]()
     for name, (cpu, gpu) in found.gpus.items():
@@ -166,7 +167,9 @@ def _of_gpus(found: _Node) -> None:
                 found.links.append(Link(name, "nvswitch", rate, many, called=called))
             else:
                 lost[name] += many
+    # 2. Links between GPUs are said at both ends: as many go both ways as both say.
     found.links += _cables(pairs, rates)
+    # 3. Complaints: lost links, ends that differ, GPUs with fewer than most.
     for name, many in lost.items():
         words = f"{many:,} link{'s' * (many != 1)} of {found.labels(name)} to parts that are not in the file"
         found.remark(words, name, sort="left out")

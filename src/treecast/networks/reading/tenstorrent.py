@@ -34,11 +34,13 @@ _NONE: Message = {}
 )
 def machine_of(data: bytes) -> Machine:
     """Return the chips of a cluster descriptor."""
+    # 1. Chips, and the rate of their kind.
     said = table(yaml_of(data), "the file")
     arch = table(said.get("arch"), "arch")
     chips = sorted({_number(name) for name in [*arch, *table(said.get("chips"), "chips")]})
     kinds = Counter(str(kind).lower() for kind in arch.values()).most_common(1)
     rate = next((rate for kind, rate in RATES.items() if kinds and kinds[0][0].startswith(kind)), 0.0)
+    # 2. Cables: each once, whichever end is named first.
     cables = dict[frozenset[tuple[int, int]], tuple[int, int]]()
     connections = row(said.get("ethernet_connections"), "ethernet_connections")
     for each in connections:
@@ -50,6 +52,7 @@ def machine_of(data: bytes) -> Machine:
         (u, port), (v, other) = [(_number(end.get("chip")), _number(end.get("chan"), "chan")) for end in ends]
         if u != v:
             cables[frozenset(((u, port), (v, other)))] = (min(u, v), max(u, v))
+    # 3. The machine, of all chips that are named anywhere.
     chips = sorted({*chips, *(chip for ends in cables.values() for chip in ends)})
     if not chips:
         raise ValueError("it has no chip: 'arch' names them, as in 0: Wormhole")
@@ -59,6 +62,7 @@ def machine_of(data: bytes) -> Machine:
     found.links += [
         Link(f"chip{u}", f"chip{v}", rate, many) for (u, v), many in sorted(Counter(cables.values()).items())
     ]
+    # 4. What leads out of the file is counted.
     remote = row(said.get("ethernet_connections_to_remote_devices"), "ethernet_connections_to_remote_devices")
     _leave_out(found, len(remote))
     if not rate and found.links:

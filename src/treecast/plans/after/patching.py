@@ -71,6 +71,7 @@ def patched(schedule: Schedule, left: Network, *, tidy: bool = False) -> Patch |
     collective = _can_be_patched(schedule) and what_is_left(schedule.collective, schedule.network, left)
     if not collective:
         return None
+    # 1. Nodes, chunks and arcs under their new numbers, and the sends that still carry.
     node = new_nodes(schedule.network, left)
     chunk, arc = new_chunks(schedule.collective, collective, node), new_arcs(schedule.network, left, node)
     plain, arcs = schedule.plain(), arcs_of(left)
@@ -80,11 +81,13 @@ def patched(schedule: Schedule, left: Network, *, tidy: bool = False) -> Patch |
         new = _brought(schedule, collective, left, kept)
     except PlanError:
         return None
+    # 2. Without sends to nobody who wants them.
     if tidy:
         wants = table(collective.wanted(), left.nodes, collective.chunks)
         wants[arcs.tail[new.arc], new.chunk] = True
         some = kept.sends.needed(left, wants)
         kept = kept._replace(sends=kept.sends.take(some), row=kept.row[some])
+    # 3. Rows that are whole stay rows; of what is left of others, and of what is new, rows are made.
     count = np.bincount(kept.row, minlength=len(plain.rows))
     whole = (count == plain.rows.chunks_sent) & (count > 0)
     sends = kept.sends.take(~whole[kept.row]).beside(new)
@@ -121,6 +124,7 @@ def _kept(plain: Schedule, collective: Collective, left: Network, over: Ints, ch
     held, arcs, columns = table(collective.given(), left.nodes, collective.chunks), arcs_of(left), list[Ints]()
     arrived = 0
     for sends in plain.expand():
+        # what has arrived by then is there before this step's sends are judged
         while arrived < len(columns) and columns[arrived][0, 0] + plain.model.latency <= sends.step:
             held[arcs.head[columns[arrived][1]], columns[arrived][2]] = True
             arrived += 1
@@ -150,6 +154,7 @@ def _brought(schedule: Schedule, collective: Collective, left: Network, kept: _K
 
     def one_by_one(seed: int, order: int) -> Exchange:
         far, new = left.distance(collective.source_of(lost), collective.destination_of(lost)), NOTHING
+        # seed 0 leaves the order of equally far ones as it is
         chance = seed * np.random.default_rng(seed).random(len(lost))
         for chunk in lost[np.lexsort((chance, -far))]:
             new = new.beside(brought(chunk[None], kept.sends.beside(new), seed, order))
@@ -187,6 +192,7 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     >>> old.steps, found.schedule.steps, found.hearing.tolist()
     (5, 5, [0])
     """
+    # 1. A reduction is a spreading backwards: that is patched.
     collective, network = schedule.collective, schedule.network
     if not collective.sums or collective.shared:
         return None
@@ -199,6 +205,7 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
         return both and _patch(
             schedule, left, made, reverse_in_time(left, made, both[0], schedule.model.latency), both[1:]
         )
+    # 2. A reduction and a spreading: cut the rows in two where finished sums begin.
     plain, forward = schedule.plain(), kind.there_and_back
     back = find_backwards(forward)
     adding = plain.rows.pieces
@@ -209,6 +216,7 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     if int(plain.rows.step[finished].min(initial=begin)) < begin:
         return None
     start = 0 if collective.all_source else collective.root
+    # 3. Patch both halves, and join them again.
     first = _part(plain, back, plain.rows.take(~finished), start)
     later = plain.rows.take(finished)
     columns = later.columns() | {"step": later.step.astype(np.int64) - begin}

@@ -126,6 +126,7 @@ def repair(
     >>> old.steps, found.schedule.steps, len(found.moved) < 20
     (106, 126, True)
     """
+    # 1. What has failed.
     schedule = plan(schedule) if isinstance(schedule, Job) else schedule
     dead_nodes = dead_nodes.split() if isinstance(dead_nodes, str) else dead_nodes
     cut_links = cut_links.split() if isinstance(cut_links, str) else cut_links
@@ -144,9 +145,12 @@ def repair(
     gone = {network.node(node) for node in dead_nodes if node not in passed}
     if not collective.all_source and collective.root in gone:
         raise PlanError(f"the root {network.label(collective.root)} is dead: plan again from another root")
+    # 2. What is left, and how many copies it can have.
     before, (left, unreached) = schedule, _left(schedule, [*sorted(gone), *sorted(passed)], cut_links)
     if schedule.copies > 1:
         schedule = _with_copies(schedule, _copies(schedule, left))
+    # 3. Ways to a new schedule: patched, down repaired trees, or planned anew. A patch that meets the bound needs no
+    # other.
     patch = _patched(schedule, left) if schedule.copies == before.copies else None
     done = patch is not None and patch.schedule.steps <= tightest(schedule_bounds(patch.schedule), "steps").value
     trees = None if done else _kept(schedule, left)
@@ -156,9 +160,11 @@ def repair(
     elif not done:
         with suppress(PlanError) if patch else nullcontext():
             ways.append(_Replanned(_planned_over_fewer(schedule, left), 0, all_labels(left)))
+    # 4. Shallower trees, if there is time.
     seconds = perf_counter() - begun
     if trees is not None and schedule.copies == 1 and (better := _improved(schedule, trees.trees, within)):
         ways.append(_down(schedule, trees, better[1]))
+    # 5. The way of fewest steps, then fewest nodes to tell.
     chosen = min(ways, key=lambda way: (way.schedule.steps, len(way.moved)))
     new = chosen.schedule
     if schedule.sizes is not None and new.collective.messages == schedule.collective.messages:

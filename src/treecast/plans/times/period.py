@@ -60,6 +60,7 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
     """
     from treecast.kernels.plans.periods import colours, place
 
+    # 1. Tables of resources and of what waits for what; the least pace that the load allows.
     wanted = takes(machine, ways.network)
     servers = starts(wanted.room)
     least, taken = int(ways.loads(wanted).max(initial=1)), wanted.resource[ways.arc]
@@ -74,6 +75,7 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
             yield Period(ways, began, pace)
 
     reached = two_sides = _two_sides(wanted)
+    # 2. Few hops: several paces, and orders with more and more chance.
     for longer, by_chance in product(_LONGER, _BY_CHANCE) if len(ways) <= _FEW else ():
         for found in placed(least + longer, _AGAIN, by_chance):
             reached |= not longer
@@ -83,9 +85,11 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
             for found in placed(least, _AGAIN, _MOST_CHANCE):
                 reached = True
                 yield found
+    # 3. One port: links of a bipartite graph, whose colours are steps.
     if two_sides:
         colours(taken, least, wanted.resources, colour)
         yield from placed(least, 1, 0)
+    # 4. Nothing has met the least pace: the next ones, the first that fits.
     for pace in () if reached else dict.fromkeys(least + least * part // 32 for part in range(1, 33)):
         for found in placed(pace, _FEW_TIMES, 0):
             yield found
@@ -161,12 +165,14 @@ def _dealt(ends: Ints, pace: int, many: int) -> Ints:
     def room(steps: Ints) -> Ints:
         return np.maximum((steps[:, None] - ends) // pace + 1, 0)
 
+    # the last step by which enough have come, for all blocks by bisection at once
     low: Ints = np.zeros(len(ends), np.int64)
     high: Ints = ends.min(axis=1) + (many - 1) * pace
     while (low < high).any():
         middle = (low + high) // 2
         enough = room(middle).sum(axis=1) >= many
         low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
+    # one step less leaves too few: the rest goes by ways that have one more in the last step
     count = room(low - 1)
     more, left = room(low) > count, many - count.sum(axis=1)
     return count + (more & (np.cumsum(more, axis=1) <= left[:, None]))

@@ -25,6 +25,13 @@ def streams(messages: int, trees: int, copies: int) -> list[list[tuple[int, int]
     """Return the ranges of chunks that each tree carries, in the order in which it carries them; [] for an idle tree.
 
     Part p is the chunks ⌊pM/k⌋ … ⌊(p+1)M/k⌋-1, so that any x parts in a row have at most ⌈Mx/k⌉ chunks.
+
+    Four trees and two copies, parts of M chunks by tree:
+
+        tree 0   part 3, part 0        runs [(3M/4, M), (0, M/4)]
+        tree 1   part 0, part 1        one run, as they follow each other
+        tree 2   part 1, part 2
+        tree 3   part 2, part 3
     """
     if not trees:
         return []
@@ -68,15 +75,18 @@ def uneven_streams(messages: int, copies: int, depths: Sequence[int]) -> tuple[i
     def most(steps: int) -> list[int]:
         return [min(messages, max(0, steps - depth + 1)) for depth in depths]
 
+    # 1. The fewest steps in which all trees together carry enough, by bisection.
     least, enough = 1, messages + max(depths)
     while least < enough:
         middle = (least + enough) // 2
         least, enough = (least, middle) if sum(most(middle)) >= total else (middle + 1, enough)
+    # 2. What is too much is taken from the deepest trees.
     carries = most(least)
     spare = sum(carries) - total
     for tree in sorted(range(len(depths)), key=lambda tree: -depths[tree]):
         less = min(spare, carries[tree])
         carries[tree], spare = carries[tree] - less, spare - less
+    # 3. A line of all copies, cut for one tree after the other; it goes on from the last chunk to the first.
     carried, start = list[list[tuple[int, int]]](), 0
     for count in carries:
         stop = start + count

@@ -50,6 +50,7 @@ class Timed(NamedTuple):
     def built(self) -> Built:
         """Return the rows; chunks that follow each other over an arc are a stream, and chunks that go at once are a message."""
         ways, combining = self.ways, self.model.combining
+        # 1. A piece for each range of chunks of each hop, and when it begins.
         hop, piece = explode(ways.payloads.start, ways.payload)
         first, lasts = ways.payloads.first[piece], (ways.payloads.stop - ways.payloads.first)[piece]
         shift = 0 if combining else np.cumsum(lasts) - lasts - (np.cumsum(ways.lengths) - ways.lengths)[hop]
@@ -57,6 +58,7 @@ class Timed(NamedTuple):
         order = np.lexsort((first, step, tree, arc))
         arc, tree, step, first, hop = (column[order] for column in (arc, tree, step, first, hop))
         stop = first + lasts[order]
+        # 2. Pieces that follow each other over an arc, in time and in chunks, are one row.
         fresh = np.ones(len(order), np.bool_)
         follows = (np.diff(arc) == 0) & (np.diff(tree) == 0)
         if combining:
@@ -131,11 +133,13 @@ def listed(
     """
     from treecast.kernels.plans.timetable import time_sends
 
+    # 1. Hops in blocks, where arcs differ.
     if machine.arcs and int(ways.lengths.max(initial=1)) > 1:  # a stream would be as slow as its slowest arc
         ways, hop = ways.in_blocks(1)
         keys = [key[hop] for key in (*keys, ways.turn)]
     wanted, count = wanted or _takes(ways.network, machine), len(ways)
     lasts = np.ones(count, np.int64) if machine.combining else ways.lengths
+    # 2. Who waits for whom, and when a send counts as arrived, forwards or backwards.
     first, follow = grouped(ways.after, ways.before, count) if back else ways.followers
     pool = np.arange(len(wanted.resource)) if pools is None else pools
     arc, ranked = ways.arc.astype(np.int32), np.lexsort(keys[::-1])
@@ -146,10 +150,12 @@ def listed(
     least = int(rest.min(initial=0)) if back and len(rest) else 0
     late = (gap + least, rest - least) if back else (wanted.delay, np.zeros_like(rest))
     lags = [np.unique(each, return_inverse=True) for each in late]
+    # 3. Narrow columns, as the loop takes them.
     columns = (follow, waits, arc, lasts, servers, wanted.key, spare, gap, ranked, pool, lags[0][1], lags[1][1])
     *narrow, ranked, pool, of_lag, of_stay = (column.astype(np.int32, copy=False) for column in columns)
     table = (lags[0][0], of_lag.reshape(-1), lags[1][0], of_stay.reshape(-1))
     steps = int(time_sends(first, *narrow, table, ranked, pool, room, machine.combining, step))
+    # 4. What came of it; backwards, steps are counted from the end.
     if pools is not None:
         ways = replace(ways, arc=arc.astype(np.int64))
     if steps < 0:

@@ -38,6 +38,7 @@ class Shares:
 
 def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> Shares:
     """Return the shares of all nodes but node 0, where the root of the trees is."""
+    # 1. Necklaces of k nodes: the shallowest orbits.
     depths, k = trees.depths, network.ports
     first, size = network.necklaces()
     whole = first[size == k]
@@ -45,6 +46,7 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
     node, tree = [np.tile(whole, copies)], [best.reshape(-1)]
     loads = np.zeros(k, np.int64)
     parts: list[tuple[int, int, list[tuple[int, int]]]] = []  # (destination, tree, its messages)
+    # 2. Short necklaces: orbits serve a node several times, and the rest is dealt.
     for v, s in zip(first[size < k].tolist(), size[size < k].tolist(), strict=True):
         served = k // s
         classes = np.argsort(depths[:s, v], kind="stable")
@@ -56,6 +58,7 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
             parts += _deal_rest(network, v, s, int(classes[used]), carried=carried, loads=loads)
 
     node, tree = np.concatenate(node), np.concatenate(tree).astype(np.int64)
+    # 3. All rotations of each, the deepest orbits first.
     order = np.argsort(-depths[tree, node], kind="stable")
     node, tree = node[order], tree[order]
     turned = [(network.rotate(node, i), (tree + i) % k) for i in range(k)]

@@ -36,6 +36,7 @@ class Exchange(NamedTuple):
 
     def beside(self, more: "Exchange") -> "Exchange":
         """Return the sends of both."""
+        # of equal steps, the old ones first
         at = np.searchsorted(self.step, more.step, side="right")
         return Exchange(*(np.insert(old, at, new) for old, new in zip(self, more, strict=True)))
 
@@ -48,6 +49,7 @@ class Exchange(NamedTuple):
         ends = [column[self.arc].tolist() for column in (arcs_of(network).tail, arcs_of(network).head)]
         tail, head = reversed(ends) if back else ends
         used, kept, chunk = wants.tolist(), wants[head, self.chunk], self.chunk.tolist()
+        # from the last send back: it is known then whether the head sends the chunk on
         for i in range(0 if kept.all() else len(kept))[::-1]:
             kept[i] = used[head[i]][chunk[i]]
             used[tail[i]][chunk[i]] |= kept[i]
@@ -91,7 +93,9 @@ def exchanged(
     closed = np.zeros_like(has) if shut is None else shut & ~wants
     wants, closed = np.ascontiguousarray(wants), np.ascontiguousarray(closed)
     columns = (arcs[:5], taken, has.copy(), wants, closed, np.stack(fixed, axis=1))
+    # only where sends last longer than a step, or unlike ones, are there steps in which nothing can happen
     unlike, longest = bool(gap.max(initial=1) > 1 or np.ptp(delay) if len(delay) else False), int(delay.max(initial=1))
+    # no exchange takes so long unless somebody cannot be reached
     most = 4 * longest * (chunks + nodes) + int(fixed.step.max(initial=0))
     count, steps = spread(*columns, alone, together, order, unlike, number_of_seed(seed), most, sent)
     if steps < 0:

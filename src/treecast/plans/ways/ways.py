@@ -92,6 +92,7 @@ class Ways:
     def to(self, wanted: NDArray[np.bool_]) -> "Ways":
         """Return the hops to wanted nodes, and all that these wait for. ``wanted``: bool (N,)."""
         kept = wanted[arcs_of(self.network).head[self.arc]]
+        # what is kept needs those before it: until nothing new is needed
         while (more := ~kept[self.before] & kept[self.after]).any():
             kept[self.before[more]] = True
         place, pairs = np.cumsum(kept) - 1, kept[self.after]
@@ -133,6 +134,7 @@ class Ways:
             for tree, ranges in enumerate(carried):
                 up = trees.parent[tree].astype(np.int64)
                 dst = np.flatnonzero(up >= 0) if ranges else np.zeros(0, np.int64)
+                # where the hop into each node stands: the hop into its parent comes before it
                 place = np.full(len(up), -1)
                 place[dst] = count + np.arange(len(dst))
                 arc = arcs_of(network).number(up[dst], trees.port[tree, dst])
@@ -149,6 +151,7 @@ class Ways:
 
         Each payload is a single range.
         """
+        # each hop is as many as it has blocks; the first blocks wait for the first, and so on
         turns = -(-self.lengths // block)
         base, hop, when = starts(turns)[:-1], np.repeat(np.arange(len(turns)), turns), places(turns)
         pairs = turns[self.before]
@@ -211,12 +214,14 @@ class Ways:
 def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
     """Return the ways of a schedule that is no orbit; its moves are the hops."""
     moves, rows, network, part = find_moves(plain, atoms), plain.rows, plain.network, plain.collective
+    # 1. Moves in the order of their steps.
     order = np.argsort(moves.time, kind="stable")
     row, atom = moves.row[order], moves.atom[order]
     src, dst = rows.src[row].astype(np.int64), rows.dst[row].astype(np.int64)
     tree = rows.tree[row].astype(np.int64) if plain.copies > 1 else np.zeros(len(row), np.int64)
     chunk, sums = atoms.bounds[atom], int(np.searchsorted(atoms.bounds, part.sums))
     owner = part.source_of(chunk)
+    # 2. Visits: whoever comes first brings an atom, others are left out, but contributions all count.
     at = (atom * (int(tree.max(initial=0)) + 1) + tree) * network.nodes  # a visit: a node, and an atom in a tree
     new = np.zeros(len(row), np.bool_)
     new[np.unique(at + dst, return_index=True)[1]] = True
@@ -224,6 +229,7 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
     row, atom, src, dst, at, chunk, owner, tree = np.stack([row, atom, src, dst, at, chunk, owner, tree])[:, kept]
     # a finished sum waits at its owner for all contributions
     finished = np.where((atom >= sums) & (src == owner) & (sums > 0), sums * network.nodes, 0)
+    # 3. A hop waits for all that came to where it begins.
     before, after = pairs_of(at + dst, at + src - finished)
     return Ways(
         network,
@@ -239,6 +245,7 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
 
 def pairs_of(brings: Ints, needs: Ints) -> tuple[Ints, Ints]:
     """Return all pairs of hops of which the first brings the chunk that the second needs."""
+    # those that bring something, sorted: what each hop needs is a range of them
     order = np.argsort(brings, kind="stable")
     first = np.searchsorted(brings[order], needs, side="left")
     count = np.searchsorted(brings[order], needs, side="right") - first
@@ -254,6 +261,7 @@ def _turns(block: Ints, tree: Ints, atom: Ints) -> Ints:
     other[1:] = begins[1:] | (np.diff(atom[order]) != 0)
     count = np.cumsum(other)
     found = np.empty(len(order), np.int64)
+    # counted through, less the count where its tree of a block begins
     found[order] = count - np.maximum.accumulate(np.where(begins, count, 0))
     return found
 

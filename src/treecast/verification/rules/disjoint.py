@@ -36,6 +36,7 @@ def copies(case: Case) -> Broken:
 def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
     from treecast.kernels.verification.rules import arrivals
 
+    # 1. When each node has what each tree carries.
     rows, atoms, carried = case.rows, case.atoms, _carried(case)
     case.afford(len(carried.atom) * case.nodes, f"{len(carried.atom):,} runs of chunks in trees x {case.nodes:,} nodes")
     arrival = np.full((case.nodes, len(carried.atom)), NEVER, np.int32)
@@ -43,10 +44,12 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
     parent, clash = case.sources
     columns = (rows.step, rows.pace, rows.dst, *carried.places, arrival)
     case.by_node(lambda low, high: arrivals(low, high, case.late, *columns))
+    # 2. One source for each node in a tree.
     yield case.broken(
         "copies", clash, lambda row: f"gives {case.label(rows.dst[row])} a second source in tree {rows.tree[row]}"
     )
 
+    # 3. A tree's data goes on only where it came by the same tree.
     missing = first_missing(case, arrival, carried.places)
 
     def why(row: int) -> str:
@@ -55,6 +58,7 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
 
     yield case.broken("copies", missing >= 0, why)
 
+    # 4. Enough trees to each node that wants an atom.
     by_tree = np.zeros((case.trees, len(atoms)), np.bool_)
     by_tree[carried.tree, carried.atom] = True
     reached = np.zeros((len(atoms), case.nodes), np.int16)
@@ -72,6 +76,7 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
         return Violation("copies", text, -1, (v,), chunk)
 
     yield len(few), [breach(a, v) for a, v in few[:SHOWN].tolist()]
+    # 5. Ways that share nothing.
     if not clash.any() and not (missing >= 0).any():  # else the parents may run in circles
         yield _meetings(case, by_tree, parent, root)
 
@@ -91,6 +96,7 @@ class _Carried(NamedTuple):
 def _carried(case: Case) -> _Carried:
     rows, atoms, payloads = case.rows, case.atoms, len(case.rows.payloads)
     key = (rows.tree.astype(np.int64) + 1) * payloads + rows.payload
+    # few keys are counted in a table, many are sorted
     if (case.trees + 1) * payloads <= 2 * len(rows):
         there = np.bincount(key) > 0
         used, number = np.flatnonzero(there), (np.cumsum(there) - 1)[key]

@@ -16,6 +16,7 @@ def adjacent(case: Case) -> Broken:
     """Rule ``adjacent``: the arc that a row names exists: it leaves ``src`` by ``port`` and leads to ``dst``."""
     rows, network = case.rows, case.schedule.network
     named = (rows.port >= 0) & (rows.port < network.ports)
+    # many rows look up a table, few ask for each
     if named.any() and len(rows) * 2 > case.nodes and case.affordable(case.nodes * network.ports):
         wrong = ~named | (network.neighbor_table()[rows.src, np.where(named, rows.port, 0)] != rows.dst)
     else:
@@ -142,11 +143,14 @@ def contended(
     from treecast.kernels.verification.rules import contended as clashing
 
     streams = case.streams
+    # 1. Each stream takes all that its row does.
     of, entry = explode(starts(np.bincount(row, minlength=len(case.rows))), streams.row)
     entry = np.argsort(row, kind="stable")[entry]
+    # 2. A number for each thing at each remainder; only those that occur where there are too many.
     number = taken[entry] * np.int64(streams.period) + streams.remainder[of]
     if not case.affordable(2 * int(number.max(initial=-1)) + 2):
         number = np.unique(number, return_inverse=True)[1].reshape(-1)
+    # 3. Is it in use under other keys?
     columns = number, of if key is None else key[entry], streams.step[of], streams.steps[of]
     busy, clash = np.zeros((2, int(number.max(initial=-1)) + 1, room), np.int64), np.zeros(len(of), np.bool_)
     clashing(*(read_only(column, np.int64) for column in columns), *busy, clash)

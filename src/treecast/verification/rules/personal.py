@@ -72,6 +72,7 @@ def copies(visits: Visits) -> Broken:
 
     The rows of a chunk in one tree are one way: each node on it has one source, and gets the chunk over the same tree.
     """
+    # 1. One source for each visit, and nothing leaves before it came by the same tree.
     case, wanted = visits.case, visits.case.schedule.copies
     used = np.flatnonzero(visits.tree >= 0)
     trees = case.trees
@@ -95,6 +96,7 @@ def copies(visits: Visits) -> Broken:
     if count:
         return count, shown[:SHOWN]  # the ways may run in circles
 
+    # 2. Enough trees bring each atom to its node.
     pair = np.unique(way)  # of atom and tree, those that occur
     ends = pair * case.nodes + visits.destination[pair // trees] if len(pair) else pair
     ends = ends[np.isin(ends, entry)]
@@ -106,6 +108,7 @@ def copies(visits: Visits) -> Broken:
     for a, v in zip(few[:SHOWN].tolist(), visits.destination[few[:SHOWN]].tolist(), strict=True):
         text = f"{case.chunks(a)} of {case.label(v)} arrives by {arrived[a]} trees, not {wanted}"
         shown.append(case.at_atom("copies", v, a, text))
+    # 3. Ways that share nothing.
     if case.schedule.against == "nodes":
         met, clash = _meetings(visits, entry, came_from, ends), "meet"
     else:

@@ -53,6 +53,7 @@ def depth_contention(schedule: Schedule, model: Model) -> int | None:
     Message a is before b when a's step is the earlier, and b's sender is a's sender, or a's receiver; and transitively.
     None where this has no meaning or where the order is no forest, as when a node both hears often and sends often.
     """
+    # 1. The forest of which message comes before which.
     network = schedule.network
     if not model.routing or not network.routed or schedule.orbit:
         return None
@@ -68,10 +69,12 @@ def depth_contention(schedule: Schedule, model: Model) -> int | None:
     every = np.arange(len(parent))
     later = every if bool(forwards.all()) else every[::-1]
     place, last = preorder(read_only(parent, np.int32), read_only(later, np.int32))
+    # 2. Which messages cross which channels, in preorder: those before one are on one way from a root.
     route, channel = network.channels(src, dst, model.routing, model.duplex == "half")
     message = place[route]
     order = np.lexsort((message, channel))
     channel, message = channel[order], message[order]
+    # 3. Count by channel; only if that finds any, count each pair once, which costs more.
     often = int(unordered(channel, message, last))
     if not often or often > _MOST_MEETINGS:
         return None if often else 0

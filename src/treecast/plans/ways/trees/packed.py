@@ -29,7 +29,7 @@ _MOVE, _CLIMB = 16, 2  # units of work for a move, and for each arc of depth
 
 def number_of_seed(seed: int) -> Any:
     """Return the random number that inner loops begin with: uint64, not 0."""
-    return np.uint64((2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    return np.uint64((2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64)  # odd times odd is odd, so never 0
 
 
 @kept(16)
@@ -111,6 +111,7 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int, se
         used = exchanged(arcs, tried, target, moves, seed + turn)
         left -= moves if used < 0 else used + 1
         now = tree_set(network, root, tried).height
+        # a success is where the next attempt begins; after some without any, trees are packed anew
         if now < height:
             up, base, height = tried, tried, now
         elif turn % _TRIES == 0:

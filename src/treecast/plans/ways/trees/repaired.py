@@ -101,17 +101,20 @@ def _what_hangs(
 
     int32 (count, N) both, -1 where no way leads from the root any more; the depth of the root is 0.
     """
+    # 1. The arc by which each node heard, under its new number, if it is there.
     node = new_nodes(trees.network, network)
     arc, tail = new_arcs(trees.network, network, node), np.append(arcs_of(network).tail, -1)  # arc -1 is none
     left, was = np.flatnonzero(node >= 0), _arcs_up(trees)
     by, level = np.full((2, len(trees), network.nodes), -1, np.int64)
     by[:, node[left]] = np.where(was[:, left] >= 0, arc[was[:, left]], -1)
     level[:, node[left]] = trees.depths[:, left]
+    # 2. Level by level: a node hangs if the one above does.
     above, hangs = tail[by], np.zeros((len(trees), network.nodes + 1), np.bool_)  # the last: nobody
     hangs[:, root] = True
     for depth in range(1, int(level.max()) + 1):
         tree, here = np.nonzero(level == depth)
         hangs[tree, here] = hangs[tree, above[tree, here]]
+    # 3. Trees that lost least are kept.
     up, depth = (np.where(hangs[:, :-1], of, -1).astype(np.int32) for of in (by, level))
     old = np.sort(np.argsort((up < 0).sum(axis=1), kind="stable")[:count])
     return up[old], depth[old], old

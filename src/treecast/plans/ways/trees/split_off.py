@@ -127,6 +127,7 @@ def _through_relays(
     The pair split off last becomes two arcs again first, in as many trees as have no room otherwise; first in those that pass
     the relay anyway.
     """
+    # 1. Each tree of each class by itself, and who uses each pair.
     trees, users = list[tuple[int, set[tuple[int, int]]]](), dict[tuple[int, int], list[int]]()
     ranks = network.ranks.tolist()
     for above, count in zip(up.tolist(), many.tolist(), strict=True):
@@ -135,6 +136,7 @@ def _through_relays(
             for pair in pairs:
                 users.setdefault(pair, []).append(len(trees))
             trees.append((ranks[above.index(-1)], set(pairs)))
+    # 2. From the last split back: trees that go over the pair beyond its room go by the relay instead.
     left = dict[tuple[int, int], int]()
     for a, w, b, moved in splits[::-1].tolist():
         for pair, more in (((a, b), -moved), ((a, w), moved), ((w, b), moved)):
@@ -170,6 +172,7 @@ def _tree_sets(
         above = pruned(network, above, above.copy())[0]
         for v in np.flatnonzero(above >= 0).tolist():
             pair = (int(above[v]), v)
+            # parallel arcs in turn
             number = used[pair] = used.get(pair, -1) + 1
             parent[at, place[at], v], port[at, place[at], v] = pair[0], between[pair][number % len(between[pair])]
         place[at] += 1
