@@ -109,6 +109,7 @@ class Model:
 
     def __post_init__(self) -> None:
         """Raise PlanError for a value that is none of those listed."""
+        # Checked here, not by types alone: models come from files and from users' own code.
         known = {"duplex": ("full", "half"), "partner": ("any", "same"), "routing": ("", "first", "last", "diagonal")}
         for name, values in {"ports": ("all", "one"), **known}.items():
             if (given := getattr(self, name)) not in values and not (name == "ports" and _counts(name, given)):
@@ -140,6 +141,7 @@ class Model:
                     f"{self.name}: write arcs as (source, target, gap, delay), 1 <= gap <= delay <= {_MOST_TICKS:,}, not {each}"
                 )
             found[ticks[:2]] = ticks
+        # Arcs that are like all others say nothing. Without them equal machines are equal.
         usual = (1, self.latency)
         return tuple(sorted(ticks for ticks in found.values() if ticks[2:] != usual))
 
@@ -153,6 +155,8 @@ class Model:
         """The ends of each arc as one number, ascending, and gaps and delays; behind them an entry for all others."""
         import numpy as np
 
+        # Both ends in one number, so that one search finds an arc. The last entry is greater than any arc, and stands
+        # for all others.
         found = np.array([*self.arcs, Ticks(2**31, 0, 1, self.latency)], np.int64)
         return found[:, 0] << 31 | found[:, 1], found[:, 2:]
 
@@ -183,6 +187,7 @@ class Model:
     @cached_property
     def normal(self) -> "Model":
         """The same machine without a name, and with a partner only where that says something."""
+        # With all ports a partner means nothing. With one port and half duplex a node has one partner anyway.
         free = self.ports != "one" or bool(self.routing)
         partner = "any" if free else "same" if self.duplex == "half" else self.partner
         return replace(self, name="", summary="", partner=partner)
@@ -191,6 +196,7 @@ class Model:
     def spelling(self) -> str:
         """The name by which ``model`` finds this machine: its own, if it is known by that. Raises PlanError if none does."""
         numbers = [f"ports={self.ports}"] * (self.room > 1) + [f"latency={self.latency}"] * (self.latency > 1)
+        # Ports and latency are counted on few presets: words for others would be read back as no machine.
         presets = ("one-port", "all-port", "whispering") if numbers else MODELS
         names = [self.name, *(",".join([preset, *more, *numbers]) for more, preset in product(_ENDINGS, presets))]
         machine = replace(self, arcs=()).normal
@@ -204,6 +210,7 @@ class Model:
         """Return whether all sends that fit in a step under this model fit under the other."""
         mine, its = self.normal, other.normal
         return (
+            # Every rule by itself: what is stricter here, or equal, may be done there.
             mine.routing == its.routing
             and (its.ports == "all" or 0 < mine.room <= its.room)
             and mine.duplex in ("half", its.duplex)
@@ -219,6 +226,7 @@ class Model:
 
         if not (self.arcs or other.arcs):
             return self.latency >= other.latency
+        # Only arcs that one of both names can differ. All others have the latency.
         source, target = np.array([each[:2] for each in (*self.arcs, *other.arcs)], np.int64).reshape(-1, 2).T
         mine, its = self.ticks(source, target), other.ticks(source, target)
         return self.latency >= other.latency and all(bool((a >= b).all()) for a, b in zip(mine, its, strict=True))
@@ -339,6 +347,7 @@ def model(name: str | Model) -> Model:
         import_extensions()
     said = [(word, value) for word, _, value in (each.partition("=") for each in suffixes) if word in _NUMBERS]
     flags, numbers = [suffix for suffix in suffixes if suffix.partition("=")[0] not in _NUMBERS], dict(said)
+    # "half" and "full" at once, or a number twice, is a slip: neither is silently preferred.
     twice = {"half", "full"} <= set(flags) or len(numbers) < len(said)
     if preset not in MODELS or not set(flags) <= {*_CHANGES, "full"} or twice:
         raise PlanError(
@@ -363,6 +372,7 @@ def model(name: str | Model) -> Model:
     }
     for suffix, (change, summary) in (_CHANGES | counted).items():
         if suffix in suffixes and (wider := replace(found, **change)) != found:
+            # A machine that has a name of its own is called by that.
             known = next((other for other in MODELS.values() if other.normal == wider.normal), None)
             found = known or replace(wider, name=f"{found.name},{suffix}", summary=found.summary + summary)
     return found

@@ -170,6 +170,8 @@ def _fabrics(hosts: int, ports: int, cards: Sequence[int], uplinks: Sequence[int
     if hosts > ports * half and half > 1:
         leaves = ceil(hosts / half)
         pods = ceil(leaves / half)
+        # Cores of a group, to which one spine of each pod leads: they have ports enough, and each spine's cables are
+        # shared evenly.
         group = next((many for many in range(ceil(pods * half / ports), half + 1) if half % many == 0), 0)
         if group:
             yield Purchase(f"fat tree of {pods} pods", leaves, pods * half, half, 1, half, half * group)
@@ -190,6 +192,7 @@ def _wired(fabric: Purchase, hosts: int) -> Graph:
         for rail, leaf, spine in product(range(fabric.cards), range(fabric.leaves), range(fabric.spines)):
             links.join(_leaf(fabric, rail, leaf), f"spine{spine}", fabric.uplinks // fabric.spines)
     else:
+        # A pod is `half` leaves and as many spines, all joined. Spine k of each pod leads to the k-th group of cores.
         half, group = fabric.uplinks, fabric.cores // fabric.uplinks
         for core in range(fabric.cores):
             links.add(f"core{core}", relay=True)

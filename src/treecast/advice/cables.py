@@ -20,6 +20,7 @@ _EXHAUSTIVE = 10  # nodes up to which every graph is looked at
 _MOST_GRAPHS = 1 << 14  # finished or not, while they are listed
 _PLANNED = 12  # graphs on which plans are made, those with the least bounds first
 _RANDOM = 8  # regular graphs drawn by chance, where not all are looked at
+# Equal but for the rounding of floats.
 _SAME = 1 + 1e-9
 
 
@@ -39,6 +40,7 @@ class Cabling:
         for u in range(self.where.nodes):
             for port in range(self.where.degree_at(u)):
                 v = int(self.where.neighbor(u, port))
+                # Each cable once, from its lower end.
                 if u < v:
                     cable = int(self.where.cable(u, port))
                     back = int(self.where.port_of_cable(v, u, cable))
@@ -78,6 +80,7 @@ def switchless(kind: str, nodes: int, ports: int, amount: Amount, costs: Costs, 
     """
     if not 2 <= nodes <= 64 or not 1 <= ports <= 16:
         raise PlanError(f"{nodes} nodes of {ports} ports will not do: write 2 to 64 nodes of 1 to 16 ports")
+    # 1. A lower bound for each graph.
     graphs, every = _graphs(nodes, ports)
     asked = Requirements(kind, "all-port", survive, amount, costs, ports, "link")
     bounded = list[tuple[float, int, Network]]()
@@ -90,6 +93,7 @@ def switchless(kind: str, nodes: int, ports: int, amount: Amount, costs: Costs, 
             why = why or str(error)
             continue
         bounded.append((bound.seconds if bound else 0.0, place, where))
+    # 2. Plans, the least bound first. When the best plan meets the next bound, no other graph can be better.
     bounded.sort(key=lambda each: each[:2])
     found, least = list[Cabling](), float("inf")
     for bound, place, where in bounded:
@@ -105,6 +109,7 @@ def switchless(kind: str, nodes: int, ports: int, amount: Amount, costs: Costs, 
             f"no graph of {nodes} nodes with {ports} ports has a plan of {kind} that survives "
             f"{count_of(survive, 'fault')}" + (f": {why}" if why else "")
         )
+    # 3. How much sooner some other graph might be, by its bound.
     found.sort(key=lambda each: (each.option.seconds, -each.dead_nodes, -each.dead_cables))
     others = [bound for bound, _, where in bounded if where is not found[0].where]
     sooner = max(0.0, 1 - min(others, default=least) * _SAME / least)
@@ -140,6 +145,7 @@ def _some(nodes: int, ports: int) -> Iterator[Network]:
         for spelling in family.with_ranks(nodes):
             where = find_network(spelling)
             if where.degree <= ports and where.relays is None and where.both_ways and not where.parallel_arcs:
+                # What ports are left double the cables, as far as all links get as many.
                 spare = ports // where.degree
                 rows = [[spare * where.neighbors(u).count(v) for v in range(nodes)] for u in range(nodes)]
                 yield _named(tuple(map(tuple, rows)))
@@ -172,7 +178,7 @@ def cables(found: Switchless) -> Description:
 
 @describe.register
 def _(found: Switchless) -> Description:
-    # 1. A row for each wiring, the best first.
+    # 1. A row for each graph.
     best = found.wirings[0]
     columns = ("", "cables", "degrees", "builder", "chunks", "steps", "time", "bound", "dead nodes", "dead cables")
     rows = [
@@ -190,13 +196,13 @@ def _(found: Switchless) -> Description:
         )
         for each in found.wirings
     ]
-    # 2. How good the best is, and how to wire it.
+    # 2. What is proved, in words.
     count, said = f"{found.looked_at:,}", f"by their bounds, others could do it {found.sooner:.1%} sooner"
     of = f"all {count} {found.every}" if found.every else f"{count} graphs, not all that there are"
     said = "no other can do it sooner" if found.proved else said
     notes = [f"*: the best of {of}; {said}", "dead nodes, dead cables: how many leave the others joined"]
     notes += ["the cables of the best:", *cables(found).notes]
-    # 3. Figures for programs.
+    # 3. Figures, and the table.
     figures = {
         "collective": found.kind,
         "bytes": found.amount.total,

@@ -25,6 +25,7 @@ from treecast.units import spell_bytes, spell_seconds
 _MANY = 5040  # chunks of the bound that is named
 _ADDED = "2 (N - 1) / N of the bytes enter the cables of each rank  (where switches do not add them up)"
 _MUCH = 1 << 50  # bytes, so that rounding says nothing
+# Rates are nominal, and times are rounded.
 _BEYOND = 1.02  # of what the cables allow: no log reaches so much
 _REACHED = 0.8  # of what the cables allow: less is worth a look
 
@@ -118,6 +119,7 @@ def doctor(
 def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) -> Diagnosis:
     if kind not in log.tables:
         raise PlanError(f"the log has no table of {kind}, but of {', '.join(log.tables)}")
+    # 1. Who the ranks are, and where.
     per_second = rate_on(network, rate)
     if per_second is None:
         raise PlanError(NO_RATE)
@@ -126,11 +128,13 @@ def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) 
     nodes = list(dict.fromkeys(places))
     if len(nodes) < 2:
         raise PlanError(f"all ranks of the log are on {network.label(nodes[0])}, so no cable of this network is used")
+    # 2. The network as the log used it: ranks that took no part are gone.
     idle = set(network.ranks.tolist()) - set(nodes)
     used = Without(network, idle) if idle else network
     collective = job(kind, used).collective
     bus = bus_factor(kind, ranks) / (ranks if collective.traits.blocks == "pair" else 1)
     rows = [(row, log.total(kind, row.size, ranks)) for row in log.tables[kind] if row.size and row.seconds]
+    # 3. The least time by the cables, where switches add or do not.
     (per_byte, limit), adds, plain = _least(kind, used), used.adds is not None, None
     # of a sum that switches do not add up, ranks receive each byte N - 1 times as parts, and N - 1 times as results
     received = 2 * (len(nodes) - 1) / sum(used.reversed().degree_at(u) for u in used.ranks.tolist())
@@ -146,6 +150,7 @@ def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) 
             plain = share
         elif received > per_byte:
             per_byte, limit = received, _ADDED
+    # 4. Each line of the log beside it.
     found = [
         LogLine(*row, total * per_byte / per_second, bus * total / row.seconds, bus * per_second / per_byte)
         for row, total in rows
@@ -249,14 +254,13 @@ def _rate(busbw: float) -> str:
 
 @describe.register
 def _(found: Diagnosis) -> Description:
-    # 1. The network and the log.
+    # 1. How much was reached, and what to look at.
     top, rings = max(found.sizes, key=lambda each: each.size, default=None), found.rings
     lines: dict[str, object] = {
         "network": found.network.spec,
         "log": f"{found.log.tool}: {found.kind}, {count_of(found.ranks, 'rank')}"
         + (f" on {count_of(found.hosts, 'host')}" if found.hosts else ""),
     }
-    # 2. How much of what the cables allow was reached, and where to look.
     better = rings is not None and rings.other > rings.busbw * 1.01
     if top is not None:
         share = top.busbw / top.most
@@ -274,12 +278,13 @@ def _(found: Diagnosis) -> Description:
         lines["rings"] = [f"{what}: at most {_rate(rings.busbw)} GB/s busbw, by {busy}", said]
     if found.remarks:
         lines["remark"] = list(found.remarks)
-    # 3. The table, size by size, and figures for programs.
+    # 2. A row for each size.
     columns = ("size", "time", "busbw GB/s", "takes at least", "busbw at most", "reached")
     cells = list[tuple[str, ...]]()
     for each in found.sizes:
         times = spell_seconds(each.seconds), _rate(each.busbw), spell_seconds(each.least), _rate(each.most)
         cells.append((spell_bytes(each.size), *times, f"{each.busbw / each.most:.0%}"))
+    # 3. Figures.
     figures = {
         "network": found.network.spec,
         "tool": found.log.tool,

@@ -28,6 +28,7 @@ _ROUNDS = 12  # of colours: by then parts that differ within a fabric have been 
 _MESSAGES = 24  # of plans, so that rounding up to steps says little
 _MOST_PLANNED = 64  # ranks of networks on which plans are made without being asked for
 _USUAL = "1GB"
+# 5040 = 10 · 9 · 8 · 7 is a multiple of all numbers up to 10.
 _MANY = 5040 << 18  # messages, of which all numbers of trees up to 10 get as many
 _LEAST = 5e-4  # a share that is told
 _NAMED = 2  # parts in a row
@@ -121,6 +122,7 @@ def cables(
     [('a - b #0', 4, 0.5), ('a - c', 1, 0.5)]
     """
     given, words = place_of(collective, network), dict[str, Any](root=root, model=model)
+    # 1. The parts, and the least time of the whole.
     network = by_cable(given)  # an arc that stands for several cables is not gone with one of them
     lines = [FabricPart("cable", each.name, (each.u, each.v), each.arcs) for each in cables_of(network)]
     relays = [] if network.relays is None else np.flatnonzero(network.relays).tolist()
@@ -132,6 +134,7 @@ def cables(
     groups, found = _alike(network, parts), list[Failure]()
     if len(groups) > _MOST_GROUPS:
         raise PlanError(f"{network.spec} has {len(groups):,} cables that differ: at most {_MOST_GROUPS:,} will do")
+    # 2. The bounds without one part of each group.
     usual = whole.slope
     for number, group in enumerate(groups):
         report(number, len(groups), "cables and switches")
@@ -139,11 +142,13 @@ def cables(
         gone = case.cut_off
         found.append(Failure(tuple(group), 0.0 if gone else round(case.slope / usual - 1, 5), gone))
     found.sort(key=lambda each: (-each.cut_off, -each.more))
+    # 3. Plans without the dearest.
     wanted = (3 if network.rank_count <= _MOST_PLANNED else 0) if plans is None else plans
     dear = [place for place, each in enumerate(found) if each.more > 1e-9][:wanted]
     for number, place in enumerate(dear):
         report(number, len(dear), "plans")
         found[place] = replace(found[place], planned=whole.without(found[place].parts[0]).steps / usual - 1)
+    # 4. Seconds, where somebody says a rate.
     result = Failures(network, collective, tuple(found), planned=whole.steps / usual - 1 if dear else None)
     if per_second is None or sizes is None:
         return result
@@ -175,6 +180,7 @@ class _Degraded:
         while len(left) > most:
             start = next(iter(left))
             there, back = self.network.distance(start, ranks) >= 0, self.network.distance(ranks, start) >= 0
+            # Both ways: a rank that hears the others, and that nobody hears, is cut off, too.
             together = ranks[there & back]
             most = max(most, len(together))
             left -= {start, *together.tolist()}
@@ -218,6 +224,7 @@ def _alike(network: Network, parts: list[FabricPart]) -> list[list[FabricPart]]:
         key = part.sort, part.nodes if part.sort == "switch" else part.arcs
         if key not in seen:
             colour, keep = ranks.copy(), np.ones(len(arcs.tail), np.bool_)
+            # 3 is no colour of a rank (1) or a relay (2): a part that is gone looks like no other.
             if part.sort == "switch":
                 colour[list(part.nodes)] = 3
                 keep = (arcs.tail != part.nodes[0]) & (arcs.head != part.nodes[0])
@@ -235,6 +242,7 @@ def _colours(colour: NDArray[np.uint64], tail: NDArray[np.int32], head: NDArray[
         there, back = np.zeros_like(colour), np.zeros_like(colour)
         np.add.at(there, tail, mixed[head])
         np.add.at(back, head, mixed[tail])
+        # Sums do not depend on the order of neighbours, and mixing before keeps unlike neighbours apart.
         colour = _mixed(colour + _mixed(there) + _mixed(back + np.uint64(1)))
     return np.sort(colour).tobytes()
 
@@ -268,7 +276,7 @@ def spell_worst(found: Failures) -> list[str]:
 
 @describe.register
 def _(found: Failures) -> Description:
-    # 1. Parts that do alike are one line.
+    # 1. A row for parts that do the same: they may differ in their networks, and not in what they cost.
     seconds, rows = found.seconds, defaultdict[tuple[str, str, str], list[Failure]](list)
 
     def time(share: float | None) -> str:
@@ -281,14 +289,14 @@ def _(found: Failures) -> Description:
         names = [part.name for each in alike for part in each.parts]
         least = "" if seconds is None or alike[0].cut_off else time(alike[0].more)
         cells.append((sort, list_few(names, _NAMED), len(names), does, least, planned))
-    # 2. Words on all of it.
+    # 2. What a reader looks for first.
     lines: dict[str, object] = {"network": found.network.spec}
     if seconds is not None and found.total is not None:
         said = spell_total(found.kind, found.total)
         planned = "" if found.planned is None else f", {time(found.planned)} by a plan"
         lines["takes"] = f"{spell_seconds(seconds)} at least{planned}: {said}, start-up times left out"
     lines["worst"] = spell_worst(found) or f"no cable or switch costs {found.kind} time"
-    # 3. Figures for programs, part by part.
+    # 3. Figures, with a row for each part.
     figures = {
         "network": found.network.spec,
         "collective": found.kind,
@@ -308,6 +316,7 @@ def _(found: Failures) -> Description:
             for part in each.parts
         ],
     }
+    # 4. The table.
     columns = ("dies", "which", "how many", "costs", "takes at least", "by a plan")
     notes = ("costs: by lower bounds, of each that dies alone",)
     table = Table(columns=columns, rows=cells, title=f"{found.kind} on {found.network.spec}", notes=notes, of="parts")

@@ -54,6 +54,7 @@ class Log:
         (8, 8)
         """
         parts, low, high = bus_factor(kind, 1 << 60), 2, 1 << 30
+        # busbw / algbw = parts · (N - 1) / N. Each row says N within its rounding, and all rows have to agree.
         for least, most in self.factors.get(kind, []) if kind not in _FLAT else []:
             low = max(low, math.ceil(1 / (1 - min(least / parts, 1 - 1e-9)) - 1e-6))
             high = min(high, math.floor(1 / (1 - min(most / parts, 1 - 1e-9)) + 1e-6))
@@ -92,7 +93,7 @@ def bandwidths(kind: str, ranks: int, total: int, seconds: float) -> Description
 
 def read_log(text: str, kind: str = "") -> Log:
     """Return what a log says. ``kind``: the collective, where it does not tell. Raises FormatError when it has no table."""
-    # 1. Line by line: where a table belongs, who the ranks are, and rows of numbers.
+    # 1. Line by line: a title, a rank, a ring, a head, or a row of the table under the last head.
     found, here, columns, fastest = Log(), "", list[str](), dict[str, str]()
     for line in text.splitlines():
         if said := _PERF.search(line):
@@ -119,15 +120,14 @@ def read_log(text: str, kind: str = "") -> Log:
             if all(_NUMBER.fullmatch(word) for word in (time, size)):
                 found.tables.setdefault(here, []).append(LogRow(int(float(size)), float(time) * 1e-6))
                 found.factors.setdefault(here, []).extend(_factor(row))
-    # 2. Rings are said by several ranks; tables without a name belong to the collective that is asked for, or looks
-    # like it.
+    # 2. Rings that several ranks have printed are one; rows without a title get the collective that they look like.
     found.rings = list({tuple(each): each for each in found.rings}.values())
     rows, factors = found.tables.pop("", []), found.factors.pop("", [])
     guess = kind or _guessed(fastest, len(found.hosts) or found.ranks)
     if rows and guess:
         found.tables.setdefault(guess, []).extend(rows)
         found.factors.setdefault(guess, []).extend(factors)
-    # 3. Nothing: say what would be right.
+    # 3. Nothing found: what was given instead?
     if not found.tables:
         looks = next((each.summary for each in readers().values() if each.recognises(text[:HEAD].encode())), "")
         if looks:
@@ -148,6 +148,7 @@ def _factor(row: dict[str, str]) -> list[tuple[float, float]]:
     words = row.get("algbw", ""), row.get("busbw", "")
     if not all(_NUMBER.fullmatch(word) for word in words):
         return []
+    # Half of the last digit that is printed, and a little more.
     (alg, half), (bus, other) = ((float(word), 0.51 * 10.0 ** -len(word.partition(".")[2])) for word in words)
     return [((bus - other) / (alg + half), (bus + other) / (alg - half))] if alg > half else []
 

@@ -95,21 +95,19 @@ def advise(
     >>> found.options[0].network
     'circulant:16,1,4'
     """
-    # 1. All members of families that have the size.
     if find_kind(kind).lengths:
         raise PlanError(f"{kind} has blocks of different lengths: plan it on each network, as advise has none for it")
+    # 1. Every network of these sizes, with each machine and some more faults to survive.
     options, left_out = list[Design](), list[tuple[str, str]]()
     members = [spelling for count in ranks for family in families().values() for spelling in family.with_ranks(count)]
     for place, spelling in enumerate(members):
         report(place, len(members), spelling)
         try:
-            # 2. The network of a spelling, if there is one.
             where = find_network(spelling)
         except NetworkError as error:
             left_out.append((spelling, str(error)))
             continue
         # one card goes to a switch, which joins every pair
-        # 3. A plan on each machine, for as many faults as are asked for, and a few more.
         machines = ("all-port", "one-port") if where.every_pair_joined else ("all-port",)
         for machine, more in product(machines, range(_MORE + 1)):
             asked = Requirements(kind, machine, survive + more, amount, costs, most_degree, rate_per)
@@ -121,12 +119,13 @@ def advise(
                 continue
             if option is not None:
                 options.append(option)
+    # 2. Nothing: the first reason tells most.
     if not options:
         why = f": {left_out[0][1]}" if left_out else ""
         raise PlanError(
             f"no network of these sizes has a plan of {kind} that survives {count_of(survive, 'fault')}{why}"
         )
-    # 4. Mark what nothing beats, sort, and name networks that are the same graph.
+    # 3. Those that nothing beats, in order.
     marked = [replace(each, front=not any(other.beats(each) for other in options)) for each in options]
     marked.sort(key=lambda each: (each.seconds, each.links) if sort == "time" else (each.links, each.seconds))
     same = same_graphs([find_network(spec) for spec in dict.fromkeys(each.network for each in marked)])
@@ -151,6 +150,7 @@ class Requirements:
         if self.most_degree is not None and degree > self.most_degree:
             return None
         search, entries = self.search(where)
+        # The search tells its own progress, and the caller that of all networks.
         with reporting(nobody):
             chosen = search.best_of_all(serious(entries, search.one))
         sizes = search.sizes(chosen.messages)
@@ -185,6 +185,7 @@ class Requirements:
 
 def _shared(costs: Costs, degree: int) -> Costs:
     cost = costs.default
+    # Each of `degree` links has that share of the rate.
     return Costs(replace(cost, per_byte=cost.per_byte * degree))
 
 

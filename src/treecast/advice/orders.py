@@ -41,9 +41,12 @@ def tree(places: int) -> Sends:
     """
     found = Sends()
     for i in range(1, places):
+        # Numbers go from left to right in the tree: the level of i is its lowest bit, and its parent has the next
+        # one.
         low = i & -i
         above = (i ^ low) | low << 1
         above = above if above < places else i ^ low
+        # The other tree is shifted by one, or mirrored where the number is even.
         for u, v in ((i, above), [(at + 1) % places if places % 2 else places - 1 - at for at in (i, above)]):
             found += [(u, v), (v, u)]
     return found
@@ -89,6 +92,7 @@ class Loads:
     def of_pair(self, u: int, v: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the links that a unit from node ``u`` to ``v`` goes over, and the load of each on each of its cables."""
         if (u, v) not in self._known:
+            # Level by level: a link on a shortest way comes one nearer to v.
             far = self.network.distance(np.arange(self.network.nodes), v)
             if far[u] < 0:
                 raise PlanError(f"no way leads from {self.network.label(u)} to {self.network.label(v)}")
@@ -97,6 +101,7 @@ class Loads:
                 ahead = defaultdict[int, float](float)
                 for w, much in here.items():
                     ways = [(x, link) for x, link in self._near[w] if far[x] == far[w] - 1]
+                    # A link bears as much as it has cables. So each of its cables bears `much / wide`.
                     wide = sum(self.cables[link] for _, link in ways)
                     for x, link in ways:
                         ahead[x] += much * self.cables[link] / wide
@@ -159,6 +164,7 @@ class OrderSearch:
                 len(order), size=(min(_TURNS, _EACH * len(order)), 2)
             ).tolist()
             for i, j in pairs:
+                # Only what these two send and get changes.
                 touched = set(self._of[i]) | set(self._of[j])
                 if i == j or not touched:
                     continue
@@ -166,6 +172,7 @@ class OrderSearch:
                 self._add(tried, touched, order, -1.0)
                 order[i], order[j] = order[j], order[i]
                 self._add(tried, touched, order, 1.0)
+                # Equal orders, too, so that it does not stand still on a plateau.
                 if (now := self._value(tried, busiest)) <= value:
                     load, value = tried, now
                 else:

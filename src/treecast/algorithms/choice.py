@@ -30,9 +30,12 @@ class Choice(NamedTuple):
         first, second = (np.frombuffer(piece[0], parts_of(self.spelled)) for piece in (one, other))
         mine, theirs = (each if each.dtype.kind == "f" else widen(each) for each in (first, second))
         found = (np.maximum if self.name == "MAX" else np.minimum)(mine, theirs)
+        # Only 0 and nan have several bit patterns for equal values. The vector instructions may choose either, so
+        # these are chosen here.
         which = np.flatnonzero((found == 0) | np.isnan(found))  # all others that are equal have the same bits
         low, high, chosen = mine[which], theirs[which], first[which]
         leaves = ~((low >= high if self.name == "MAX" else low <= high) | np.isnan(low))
         chosen[leaves] = second[which[leaves]]
+        # A bfloat16 is the upper half of a float32, so its bits come back unrounded.
         second[:] = found if second.dtype.kind == "f" else found.view(np.uint32) >> 16
         second[which] = chosen

@@ -68,6 +68,7 @@ class Exact(NamedTuple):
             self._fold([np.frombuffer(part, dtype).reshape(-1, self.columns or 1) for part in parts])
             return
         total = np.frombuffer(parts[-1], np.float32)
+        # Most blocks are summed exactly in one float64. The rest is done again, the long way.
         for first, stop in _add_narrow(table, total):
             self._fold([*table[:-1, first:stop, None], total[first:stop, None]])
 
@@ -107,6 +108,8 @@ class Exact(NamedTuple):
         mine, theirs = (each.view(dtype).reshape(-1, count) for each in (into, other))
         lost = _add_held(mine, theirs)
         one, two, mark = mine[lost, 0], theirs[lost, 0], _mark_of(dtype)
+        # An addition that lost something marks the entry; infinities and nans stay what they are; a mark stays a
+        # mark.
         ends, stays = one + two, np.isfinite(one) & np.isfinite(two) | _is(one, mark) | _is(two, mark)
         mine[lost, 0] = np.where(stays, mark.view(dtype), np.where(np.isnan(ends), nan, ends))
         mine[lost, 1:] = -0.0
@@ -167,6 +170,8 @@ def _add_narrow(table: NDArray[np.float32], total: Floats) -> list[list[int]]:
     from treecast.kernels.sums import BLOCK, add_narrow  # late, as all kernels: most jobs add by rank
 
     lost = np.empty(-(-len(total) // BLOCK), np.bool_)
+    # N numbers of 24 bits have a sum of at most 24 + ⌈log2 N⌉ bits: so much of the room goes to carries, the rest to
+    # exponents.
     if not add_narrow(table, total, lost, _ROOM - (len(table) - 1).bit_length()):
         return []
     found: list[list[int]] = (
@@ -188,6 +193,7 @@ def add_exactly(rows: Sequence[Floats], work: Floats) -> tuple[Floats, Floats | 
     begin_sums(rows[0], high, low, lost)
     for row in rows[1:]:
         add_row(row, high, low, lost)
+    # `others`: there are entries for which two float64 were not enough.
     others, inexact = end_sums(high, low, lost)
     if others:
         which = np.flatnonzero(lost)
@@ -224,6 +230,8 @@ def parts_of(spelled: str) -> np.dtype[Any]:
 def _mark_of(dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return the bits by which floats of a type are marked: those of a nan that no sum is; of bfloat16 as of float32."""
     bits = 0x7FC0 if dtype.kind == "u" else int(np.array(nan, dtype.newbyteorder("=")).view(f"u{dtype.itemsize}"))
+    # The usual nan, and one more in its bits. `begin` makes each nan of a contribution the usual one, so no sum has
+    # these.
     return np.array(bits + 1, f"{dtype.byteorder}u{dtype.itemsize}")
 
 
@@ -242,6 +250,7 @@ def _to_odd(high: Floats, rest: Floats) -> Floats:
     """Round to odd: cut off, with the last bit set where anything is left."""
     bits = high.view(np.int64).copy()
     off = (rest != 0) & np.isfinite(high)
+    # Toward 0 first: where the rest points there, the float next to it is one less in its bits.
     bits[off & ((rest > 0) != (high > 0))] -= 1
     bits[off] |= 1
     return bits.view(np.float64)
@@ -255,6 +264,7 @@ def _to_bfloat16(values: Floats) -> NDArray[np.uint16]:
         back = short.astype(np.float64)
         bits[off & (np.abs(back) > np.abs(values))] -= 1
         bits[off] |= 1
+    # To nearest even: just under half of the last place, and one more where the bit that stays is odd.
     near = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
     near[np.isnan(values)] = 0x7FC0
     return near

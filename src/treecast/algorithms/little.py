@@ -47,6 +47,7 @@ class Little(NamedTuple):
             return
         parts = {rank: row[self.part] for rank, row in rows.items()}
         if self.added is not None:
+            # Those whose pieces have come, in the order of ranks; the sum is left in the last of them.
             chosen = [parts[rank] for rank in self.added(sorted(parts))]
             self.add(chosen)
             parts = dict.fromkeys(self.places, chosen[-1]) if chosen else {}
@@ -100,6 +101,7 @@ def of_scatter(me: int, size: int, *given: Any) -> Little:
     outgoing, mine, root, equal = given
     own: Piece = mine if outgoing is None else outgoing[me]
     places = {} if mine is None else {root: mine}
+    # All blocks go to all, though each wants its own alone: then anybody can give them to who lacks them.
     plan = Little(outgoing, len(own) * size, places, block(me, len(own)), root=root)
     return plan if equal else plan._replace(at=me)
 

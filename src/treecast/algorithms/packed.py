@@ -12,6 +12,7 @@ from treecast.algorithms.little import Little, copy_here
 from treecast.errors import PlanError
 from treecast.transport.base import SMALL, Piece
 
+# With 64 ranks rows of this length are 64 KiB in all, which is what still goes to all ranks at once.
 ROOM = 1 << 10
 """Bytes of the first row of each rank."""
 TRIES = 2
@@ -33,6 +34,7 @@ class PackedCall(NamedTuple):
     @property
     def words(self) -> Struct:
         """The head of a row: the bytes that it takes, and the lengths of its blocks."""
+        #   bytes of the row u64 | length u64 of each of N blocks | block 0 | block 1 | ...
         return Struct(f"<{self.size + 1}Q")
 
     @property
@@ -44,6 +46,7 @@ class PackedCall(NamedTuple):
     def row(self, length: int) -> bytes:
         """Return this rank's row of a length, which has the lengths alone where the blocks take more."""
         whole = b"".join([self.head, *(self.plan.mine or ())])
+        # Without its blocks a row still tells how long it has to be, and all find so alike.
         return (whole if len(whole) <= length else self.head).ljust(length, b"\0")
 
     def next_length(self, length: int, rows: Mapping[int, Piece]) -> int | None:

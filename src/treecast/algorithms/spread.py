@@ -14,6 +14,7 @@ from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
 from treecast.transport.together import Together
 
+# The first rank of the tree passes all bytes of all. So only few go that way.
 _SHARED = 1 << 20  # bytes
 Places = Mapping[int, Piece]
 """The pieces, or the places for them, of some ranks."""
@@ -29,6 +30,7 @@ def broadcast(group: Group, data: Piece, root: int, name: str = "") -> Missing:
     root has data. Raises DeliveryError, at every rank that lives, when nobody has the data.
     """
     shape = Shape(name or broadcast.__name__, source=root, spread=True)
+    # Before anything is sent: all know alike who the members are, so all raise alike.
     if root not in group.agreement.members:
         raise lost_with_root(shape, group.made)
     if together := group.goes_together(len(data)):
@@ -84,6 +86,7 @@ def hand_down(group: Group, data: Piece, root: int, stage: int = 0, is_there: bo
     else:
         group.lack(root, data)
     if below := ways.below(me, root):
+        # Also when nothing has come: a void lets those below stop waiting, and settle.
         for rank in below:
             group.give(rank, root, data if is_there else b"", stage)
         yield from group.exchanged()
@@ -96,6 +99,8 @@ def hand_up(group: Group, mine: Piece, lengths: Mapping[int, int], root: int) ->
     """
     ways, me = group.ways(group.agreement.members), group.rank
     under = ways.under(me, root)
+    #   me      first below, and all under it      next below ...
+    #   [b|data] [b|data] [b|data] ...             [b|data] ...      b: one byte before each block
     ends = list(accumulate((lengths[rank] + 1 for rank in under), initial=0))
     whole, first = group.memory.take(ends[-1]), 1
     copy_here(whole[1 : ends[1]], mine)
@@ -104,6 +109,7 @@ def hand_up(group: Group, mine: Piece, lengths: Mapping[int, int], root: int) ->
         group.want(rank, rank, whole[ends[first] : ends[last]])
         first = last
     lacking = yield from group.exchanged()
+    # What lies here is a row of several blocks: it must not be given to who lacks the block of one rank.
     group.clear()
     if me != root:
         group.give(ways.above(me, root), me, b"" if lacking else whole)
@@ -144,6 +150,7 @@ def _collect_by_tree(group: Group, blocks: Places, shape: Shape) -> Missing:
         lengths = {rank: len(blocks[rank]) for rank in living}
         parts = yield from hand_up(group, blocks[group.rank], lengths, living[0])
         whole = group.memory.take(sum(lengths.values()))
+        # Not the memory in which they came: a rank's own row has bytes between the blocks, in the order of the tree.
         whole[:] = b"".join(parts) if parts else whole
         yield from hand_down(group, whole, living[0], 1, bool(parts))
         failed = yield from group.settle(shape)
@@ -158,6 +165,7 @@ def _collect_by_tree(group: Group, blocks: Places, shape: Shape) -> Missing:
 def exchange(group: Group, pieces: Places, places: Places, stage: int = 0) -> Steps[set[int]]:
     """Send pieces to ranks and receive from ranks into places, by turns; return the ranks whose piece has not come."""
     me, size = group.rank, group.size
+    # By distance on the circle: the k-th target of rank r is r + k. So no rank is everybody's first.
     for source in sorted(places, key=lambda rank: (me - rank) % size):
         group.want(source, source, places[source], stage)
     for target in sorted(pieces, key=lambda rank: (rank - me) % size):
@@ -173,6 +181,7 @@ def share(group: Group, data: Piece, is_new: bool) -> Missing:
     failed than are to be survived.
     """
     bounds = [len(data) * k // group.size for k in range(group.size + 1)]
+    # As if all were blocks of a call: the agreement finds who has which, and spreads the fetching over all who live.
     for about in range(group.size):
         block = data[bounds[about] : bounds[about + 1]]
         if is_new:

@@ -157,6 +157,7 @@ def exscan(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missing:
 def reduce_scatter(group: Group, mine: Piece, out: Piece, counts: Sequence[int], how: Sums) -> Missing:
     """Bring to rank r the sum of the r-th block of all ranks' contributions, of ``counts[r]`` entries. Else as ``allreduce``."""
     me, others, shape = group.rank, group.peers, _BLOCKS.shape
+    # Little data first. Else each rank gets its own block of all the others, and folds it by itself.
     failed = yield from bring(group, of_reduce_scatter(me, group.size, mine, out, counts, how), shape)
     if failed is not None:
         return failed
@@ -184,6 +185,7 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task:
     if target is not None and target not in group.agreement.members:
         return (target,)
     given: Piece = out if mine is None else mine
+    # All ranks choose the same way: only lengths and terms that all share go into the choice.
     in_blocks = task.is_for_all and (group.carrier.relays or (how.any_order and group.goes_together(len(given))))
     is_little = len(given) * group.size <= SMALL and not in_blocks
     if task.prefix if is_shared(group, len(given) * group.size) else is_little:
@@ -196,6 +198,8 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task:
 
 def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, task: SumTask) -> Missing:
     target = task.shape.target
+    # `redo`: a contribution that died in the middle may be in some blocks and not in others. `spread`: a finished
+    # block is the same for all, so who lacks it fetches it; prefix sums are not.
     shape = task.shape._replace(redo=True, spread=not task.prefix)
     while True:
         living = list(group.agreement.members)
@@ -204,6 +208,7 @@ def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, tas
         yield from _try_blocks(group, (given, out), how, task, living)
         failed = yield from group.settle(shape)
         if failed is not None:
+            # The members at the beginning of this try: the sum has the contributions of exactly these.
             gone = tuple(sorted(set(range(group.size)) - set(living)))
             return failed if target in failed else gone
         group.restart()
@@ -213,8 +218,8 @@ def _try_blocks(
     group: Group, ends: tuple[Piece, Piece | None], how: Sums, task: SumTask, living: Sequence[int]
 ) -> Steps[None]:
     """Sum block b at the b-th of the living ranks, and bring it to who wants it."""
-    # 1. In shared memory, one rank adds and all read.
     me, (given, out), width = group.rank, ends, width_of(ends[0], how)
+    # 1. A wide group: contributions go up the tree, and the sum comes down.
     if is_shared(group, len(given) * group.size):
         parts = yield from hand_up(group, given, dict.fromkeys(living, len(given)), living[0])
         fold(how, parts, how.entries)
@@ -222,30 +227,33 @@ def _try_blocks(
         copy_here(sum_here, parts[-1] if parts else sum_here)
         yield from hand_down(group, sum_here, living[0], 1, bool(parts))
         return
-    # 2. All ranks together, where the transport can.
+    # 2. One call of the carrier, where there is one, and the bits do not depend on the order.
     together = group.goes_together(len(given)) if task.is_for_all else None
     if together is not None and how.any_order:
         yield from group.came(together.allreduce(given, out, how), {living[0]: out})
         return
+    # 3. Owners: much data is divided among all of them, little data has one.
     owners = living if len(given) * group.size > SMALL else living[:1]
     bounds = [how.entries * k // len(owners) * width for k in range(len(owners) + 1)]
     block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(owners)}
     if together is not None:
         yield from _try_together(group, together, (given, out), how, block)
         return
-    # 3. Owners get all parts of their blocks, and add them.
+    # 4. Every owner gets its block of every contribution, and folds them in the order of ranks.
     takers: Sequence[int] = living if me in owners else ()
     parts = scratches(group, takers, block[me].stop - block[me].start if takers else 0)
     if takers:
         copy_here(parts[me], given[block[me]])
     pieces, places = {r: given[block[r]] for r in owners if r != me}, {r: parts[r] for r in takers if r != me}
     lacking = yield from exchange(group, pieces, places)
+    # What is awaited next are sums, under the same ranks as names: contributions must not be given to who lacks a
+    # sum.
     group.clear()
     if lacking:
         group.lack(me, parts[me])
     elif takers:
         fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0, prefix=task.prefix)
-    # 4. They give the sums to whoever wants them.
+    # 5. Everybody who wants a sum gets the block of each owner; a void where the owner lacks something.
     sums = {rank: place for rank in living if (place := task.place(rank, living)) is not None}
     if out is not None and me in sums:
         for owner in owners:
@@ -256,6 +264,7 @@ def _try_blocks(
             group.give(taker, me, b"" if lacking else parts[living[place]], 1)
         elif out is not None and not lacking:
             copy_here(out[block[me]], parts[living[place]])
+    # The last part is the sum of all. Others may fetch it from here.
     if takers and not lacking and not task.prefix:
         group.hold(me, parts[living[-1]])
     yield from group.exchanged()
@@ -284,6 +293,8 @@ def _try_together(
 def fold(how: Sums, parts: Sequence[Piece], entries: int, *, prefix: bool = False) -> None:
     """Add parts: afterwards the last is the sum of all, and with ``prefix`` each that of those up to it."""
     if entries and parts and how.exact is not None:
+        # From the longest prefix down: each sum takes the place of its last contribution, which shorter prefixes do
+        # not need.
         for stop in range(len(parts), 0 if prefix else len(parts) - 1, -1):
             how.exact.fold(parts[:stop])
     elif entries:

@@ -104,6 +104,7 @@ def advise(
         return switchless(collective, wanted[0], ports, much, costs, survive=survive)
     kept: dict[str, Any] = {"survive": survive, "most_degree": max_degree, "rate_per": rate_per, "sort": sort}
     found = ask(collective, wanted, much, costs, **kept)
+    # The comparison goes by closed forms: what is recommended is made and verified once.
     for each in found.options:
         if each.front:
             how: dict[str, Any] = {"survive": each.survives, "model": each.model, "builder": each.builder}
@@ -310,6 +311,7 @@ def _of_records(folder: Path) -> tuple[list[GroupCall], dict[str, set[int]]]:
 
     found = read([folder])
     job = JobRecord(found.dumps, found.tables)
+    # A record that begins late has lost the first calls, and the order is not known without them.
     lacking = [rank for rank in range(job.size) if rank not in job.dumps or job.of(rank)["record"][:1].any()]
     if lacking or (job.meets < 0).any():
         many = len(lacking) > 1
@@ -323,6 +325,7 @@ def _of_records(folder: Path) -> tuple[list[GroupCall], dict[str, set[int]]]:
         f"{group}" if number < job.several else f"{group} {group.members[0]}>{group.members[1]}"
         for number, group in enumerate(job.groups)
     ]
+    # Several calls under one number (coalesced) are one: each is taken once, in order.
     calls = dict.fromkeys(zip(job.calls["rank"].tolist(), job.meets.tolist(), job.turns.tolist(), strict=True))
     members = {name: set(group.members) for name, group in zip(names, job.groups, strict=True)}
     return [GroupCall(rank, names[group], names[group]) for rank, group, _ in calls], members

@@ -73,6 +73,7 @@ def bounds(job: Job[Any]) -> "list[Bound]":
     steps 305 ⌈M x / in-degree⌉ + distance - 1
     steps 305 least T with Σ (T - distance of its neighbor) ≥ M x
     """
+    # Bytes are made chunks first: bounds of steps count these.
     task = counted(job)
     found = lower_bounds.bounds(task.collective, task.network, task.copies, task.model, against=task.against)
     return lower_bounds.without_owners(found) if "without_owners" in task.options else found

@@ -56,6 +56,7 @@ class Accumulator:
         rest = self._floats(array).astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             for row in self.rows:
+                # The sum, and exactly what its rounding left out (Knuth's two-sum): that goes on to the next row.
                 total = row + rest
                 away = total - row
                 error = (row - (total - away)) + (rest - away)

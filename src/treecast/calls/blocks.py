@@ -46,6 +46,7 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
 
     With a root it alone has those; the other ranks have one block.
     """
+    # 1. Which end has a block for each rank: `splits`, what is sent; `joins`, what is received.
     splits, joins = algorithm in (personal.alltoall, personal.scatter), algorithm is not personal.scatter
     equal = () if algorithm is spread.allgather else (blocks == "blocks",)
     carry = partial(_carry_packed, algorithm) if equal == (False,) else None
@@ -53,10 +54,14 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
     def ask(ours: Caller, sendbuf: Any, recvbuf: Any, *root: int) -> BufferCall:
         reader, has_all = ours.reader, root in ((), (ours.rank,))
 
+        # 2. The reader of arguments.
         def read() -> Given:
             out, got = None, Place([None])
+            # Where data is received, if this rank receives any.
             if has_all if joins else not (has_all and ours.in_place(recvbuf)):
                 got = reader.receive(recvbuf, blocks if joins else "")
+            # What is sent. In place it is in the other buffer, and copied where blocks that come would overwrite
+            # those that go.
             if has_all and joins and ours.in_place(sendbuf):
                 out = _copies(ours, got.pieces) if splits else None
             elif has_all or not splits:
@@ -67,6 +72,7 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
                 if sent != kept:
                     own = f"{sent:,} bytes are sent to itself where {kept:,} are received"
                     raise PlanError(f"rank {ours.rank}: {own}")
+            # What all ranks know alike: counts, the type, and the root.
             every = (place if joins else out) if has_all else [out if joins else place] * ours.size
             sizes = [len(each) for each in cast("list[Any]", every)]
             counts = None if equal == (False,) else sizes[0] if len({*sizes}) == 1 else tuple(sizes)
@@ -78,6 +84,7 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
 
         return BufferCall(read, carry, root[0] if root and joins else None)
 
+    # 3. The method, with a root or without, as a row of the table.
     def to_all(ours: Caller, sendbuf: Any, recvbuf: Any) -> BufferCall:
         return ask(ours, sendbuf, recvbuf)
 
@@ -111,6 +118,7 @@ def _carry_packed(algorithm: Algorithm, call: Call, parts: tuple[Any, ...]) -> F
             except PlanError as error:
                 call.refuse(PlanError(f"rank {group.rank}: {error}"))
             return failed
+    # Two rows are enough for every length: who needs a third has met another call.
     call.find_unlike()
     return ()
 

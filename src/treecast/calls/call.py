@@ -66,6 +66,7 @@ class Call:
         """Leave this call, as all do, since its arguments are wrong here. Raises this error, and DeliveryError at the others."""
         self.words = self.words._replace(is_wrong=True)
         with suppress(DeliveryError, UnlikeCallsError):
+            # A wait that never ends by itself: words that are wrong make all leave the call, this rank too.
             self.run(self.group.agreement.until(lambda: False))
         raise error
 
@@ -98,6 +99,7 @@ class Call:
         except Exception as error:  # whatever it is, the others must not wait for this rank
             self.refuse(error)
         found = job.carry(self, given)
+        # An earlier call had ended here before its error was known.
         if self.group.unlike.owed:
             self._run(self.group.unlike.pay())
         return found

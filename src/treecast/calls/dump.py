@@ -102,6 +102,7 @@ def entry_of(made: Made, part: CommGroups, number: int) -> dict[str, Any]:
 
 def flight_record(*parts: CommGroups) -> dict[str, Any]:
     """Return the record of the last calls: entries, the ranks of each group, and how far each has come."""
+    # `now`: the time of day at which the other clock shows 0.
     made, now = dict[tuple[int, int, int], Made](), time_ns() - perf_counter_ns()
     for k, (waiting, *_) in enumerate(parts):
         made |= {(k, one.group, one.call): one for one in list(waiting.record.calls) if one.group in waiting.groups}

@@ -34,6 +34,10 @@ def take_apart(mpi: Any, argument: Any, vector: bool = False) -> Items:
     """
     if not isinstance(argument, list | tuple):
         return Items(argument)
+    #   [buffer, type]
+    #   [buffer, count]                   [buffer, (counts, places)]
+    #   [buffer, count, type]             [buffer, (counts, places), type]
+    #   [buffer, counts, places, type]
     items = list(cast("Sequence[Any]", argument))
     pairs = (tuple,) if vector else (tuple, list)
     if len(items) == 2:
@@ -59,6 +63,7 @@ def recognise(mpi: Any, argument: Any, *, writable: bool, vector: bool = False) 
         return None
     if (writable and view.readonly) or not (view.c_contiguous or view.f_contiguous):
         return None
+    # Where size and extent are equal, entries lie without gaps, and their bytes are one piece.
     if datatype is None and view.format in NATIVE:
         entry = view.itemsize
     elif datatype and datatype.is_predefined and 0 < datatype.size == datatype.extent:

@@ -170,6 +170,8 @@ class Member:
         return self._begin_job(row, job_of(row.make, self._here[0], arguments, named))
 
     def _begin_job(self, row: MethodRow, job: RankCall) -> Any:
+        # The arguments are read now, as the program may change them later. The number is taken now, alike at all
+        # ranks.
         number, given = self._take_number(), done(job.read)
         read_now = job._replace(read=given.result)
         request = self._begin_work(lambda: self.do(f"I{row.name.lower()}", read_now, number, row))

@@ -18,6 +18,7 @@ from treecast.transport.base import DIRECT, SMALL, FrameError, FrameKind, Key, P
 
 ANY, NOBODY = -1, -2
 """The source, or the tag, of a receive that takes any; the rank with whom messages are over at once, and bring nothing."""
+#   tag i64 | length u64 | is it here? u8 | bytes, if they are
 _HEAD = Struct("<qQ?")  # the tag, the length, and whether the bytes follow
 _ROOM = Struct("<Q")
 _AHEAD = 8 << 20  # bytes of a sender that are kept
@@ -91,6 +92,7 @@ class PeerMessage:
         """Move bytes until a condition holds, or the time is up; tell when that is long."""
         transport, slow = self.group.transport, self.group.waiting.slow
         with transport.lock:
+            # First as long as is usual. Then it is told that this takes long, and the wait goes on.
             transport.wait(until, slow if seconds is None else seconds)
             if seconds is None and not until():
                 text = f"rank {self.group.rank} has waited {slow:g} s in {self.name}, rank {self.peer}, tag {self.tag}"
@@ -145,6 +147,7 @@ class Mailbox:
         for seat in set(ended) - self._asked:  # where others have told of an end, messages may still be under way
             self._asked.add(seat)
             self._transport.send(seat, Key(FrameKind.MESSAGE, stage=_ASK), b"")
+        # Messages of a connection come in order: after its word that there are no more, none can come.
         return (
             ", ".join(f"rank {rank} {end_of(rank, group)}" for rank in others) if self._silent.issuperset(ended) else ""
         )
@@ -155,6 +158,7 @@ class Mailbox:
         if transfer.ticket.over:
             return
         seat, here, length = group.seats[transfer.peer], group.ident, len(piece)
+        # Each message of a pair has a number, so the data of a long one is told from that of others.
         self._numbers[seat, here] += 1
         key = Key(FrameKind.MESSAGE, self._numbers[seat, here] % _NUMBERS or 1, 0, 0, DIRECT, here)
         if seat == self._transport.rank:
@@ -172,6 +176,7 @@ class Mailbox:
                 )
         head = _HEAD.pack(transfer.tag, length, is_free)
         self._transport.send(seat, key, head + piece if is_free else head)
+        # The receiver keeps it until it is received, and then says how much room there is again.
         if is_free:
             self._ahead[seat] += length + _COST
             transfer.ticket.end(length, lost=seat in self._transport.lost)
@@ -225,6 +230,7 @@ class Mailbox:
 
     def _match(self, came: Came) -> None:
         posted = self._posted[came.key.group]
+        # The first receive that was posted and fits, as MPI has it.
         for place, transfer in enumerate(posted):
             if transfer.fits(came):
                 self.take(posted.pop(place), came)
@@ -247,5 +253,6 @@ class Mailbox:
         if seat != self._transport.rank and seat not in self._transport.lost:
             self._kept[seat] -= length + _COST
             self._freed[seat] += length + _COST
+            # Not for each message: a word for every 2 MiB is enough to keep a sender going.
             if self._freed[seat] >= _AHEAD // 4:
                 self._transport.send(seat, Key(FrameKind.MESSAGE, stage=_FREED), _ROOM.pack(self._freed.pop(seat)))

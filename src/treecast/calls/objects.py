@@ -15,6 +15,7 @@ from treecast.groups.words import Words
 from treecast.transport.base import Piece
 
 _HEAD = 8  # bytes that tell how long an object is
+# No object has 2^48 bytes, so the upper 16 bits are free for it.
 _MARK = 0xA5C3 << 48  # is in each such length: other bytes are of another call
 _LOST = (1 << 64) - 1  # in place of a length, where none has come
 _OF_ROOT = (spread.broadcast, personal.scatter)  # each rank gets one object, from the root
@@ -39,6 +40,7 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
             return call(algorithm, into if mine is None else mine, *ends)
         return call(algorithm, mine, into, *ends, *equal)
 
+    # 1. The lengths, in a call of little data.
     lengths: Any = out and ([*map(length_of, cast("list[Any]", out))] if isinstance(out, list) else length_of(out))
     heads = [mpi.buffer.allocate(_HEAD) for _ in range(count)]
     for head in heads:
@@ -48,6 +50,7 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     known = [length if length == _LOST else length ^ _MARK for length in told]
     if any(length >> 48 for length in known if length != _LOST):
         call.find_unlike()
+    # 2. The objects, to places of these lengths.
     places = [mpi.buffer.allocate(0 if length == _LOST else length) for length in known]
     failed = go(out, places)
     if of_root:

@@ -32,6 +32,7 @@ class Ring:
     def __init__(self, rank: int, folder: str) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         self.file = Path(folder, f"rank-{rank}.ring")
+        # Not the old file: a reader may have it open, and a process that lives may have it locked.
         self.file.unlink(missing_ok=True)
         self._descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,6 +77,7 @@ class Ring:
             if HEAD.size + len(text) <= _HEAD:
                 break
         self._map[HEAD.size : HEAD.size + len(text)] = text
+        # The length last: whoever reads in between finds the text that was there before, or one that is no JSON.
         HEAD.pack_into(self._map, 0, MAGIC, len(text), _HEAD, _ROW, KEPT)
 
     def _note(self, part: CommGroups, made: Made) -> None:

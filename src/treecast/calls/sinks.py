@@ -44,10 +44,12 @@ def attach(transport: Transport, waiting: Waiting, home: tuple[Sequence[int], in
 
     ``home``: the ranks of the job that those of the transport are, and how many the job has; by default the same.
     """
+    # 1. Where the environment has events go.
     events, rank, on_error = transport.events, transport.rank, transport.on_error
     where, folder = os.environ.get("TREECAST_LOG", ""), os.environ.get("TREECAST_DUMP", "")
     file, is_kept = Path(where, f"rank-{rank}.jsonl"), False
 
+    # 2. The sinks: each does one thing with an event.
     def note_error(error: Exception) -> None:
         events.tell("wrong", f"{type(error).__name__}: {error}")
         on_error(error)
@@ -68,6 +70,7 @@ def attach(transport: Transport, waiting: Waiting, home: tuple[Sequence[int], in
             is_kept = True
             keep()
 
+    # 3. Those that are wanted, in the order in which they hear.
     transport.on_error = note_error
     events.sinks.append(log)
     if where and where not in _LEVELS:

@@ -199,6 +199,8 @@ def job_of(make: Callable[..., RankCall], ours: Caller, arguments: tuple[Any, ..
     except Exception as error:
         wrong = Future[Any]()
         wrong.set_exception(error)
+        # With None for each argument, but the caller: only the job's name and shape count, as its reader raises the
+        # error.
         needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
         return make(ours, *[None] * (len(needed) - 1))._replace(read=wrong.result)
 

@@ -71,6 +71,8 @@ class Worker:
         """
         if self.is_here():
             return lambda *_: callback()
+        # A place in line is put in now. The worker stops there until the callback is over, and does what it begins
+        # meanwhile.
         turn, context = Turn(), copy_context()
         turn.outer = self._turn
         context.run(_TURNS.set, {**_TURNS.get({}), self: turn})
@@ -89,6 +91,7 @@ class Worker:
         while not future.done() and (self.is_here() or self._turn is not self.jobs):
             if self.is_here():
                 raise RuntimeError("a callback of this group's call waits for a later one, which would begin after it")
+            # All that comes before in this turn is done; then the turn ends, and later work may begin.
             turn = self._turn
             self.wait()
             if not future.done():
@@ -112,6 +115,7 @@ class Worker:
 
     def _work(self, turn: Turn) -> None:
         while (job := turn.get()) is not None:
+            # A line within the line: what a callback begins stands in the callback's own place.
             if isinstance(job, Turn):
                 self._work(job)
             else:

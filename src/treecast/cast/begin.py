@@ -41,6 +41,7 @@ else:
         found = treecast.__version__
     except (ImportError, OSError, AttributeError):
         pass
+# One line that the launcher knows by its mark, among whatever else a shell prints at login.
 if lacks or found != version:
     os.write(1, (mark + '{"%s": "%s"}\n' % (("lacks", lacks) if lacks else ("send", found))).encode())
 if not lacks and found != version:
@@ -51,6 +52,7 @@ if not lacks and found != version:
         if hasattr(tarfile, "data_filter"):
             sources.extraction_filter = tarfile.data_filter
         sources.extractall(folder)
+    # The other version was imported to look at its number, and must not be found again.
     for name in [each for each in sys.modules if each.split(".")[0] == "treecast"]:
         del sys.modules[name]
     sys.path.insert(0, folder)

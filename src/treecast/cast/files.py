@@ -50,6 +50,7 @@ def piece_of(size: int, hosts: int) -> int:
     >>> piece_of(25_000_000, 16) >> 10, piece_of(1 << 30, 16) >> 10, piece_of(1 << 40, 1000) >> 10
     (256, 4096, 4096)
     """
+    # A power of two, so that pieces begin at whole blocks of the disk.
     return 1 << (min(max(size // (_EACH * max(1, hosts)), _LEAST), _MOST)).bit_length() - 1
 
 
@@ -184,6 +185,7 @@ class CastFiles:
                 file = self._place(number)
                 if self._reads(number) == file and here.all() and file.stat().st_size == self.sources[number].size:
                     self._finish(number, file)
+                # The file itself stays as it is until the new one is whole.
                 elif self._reads(number) == file:
                     shutil.copyfile(file, _part(file))
 
@@ -256,6 +258,7 @@ class CastFiles:
         if file.stat().st_size != source.size:
             os.truncate(file, source.size)
         file.chmod(source.mode)
+        # On the disk before it gets its name: after a crash there is the old file or the new one, and no half one.
         with file.open("rb") as whole:
             os.fsync(whole.fileno())
         os.utime(file, ns=(source.changed, source.changed))
@@ -270,6 +273,7 @@ def _part(file: Path) -> Path:
 def _lead(file: Path, to: str) -> None:
     """Make a link, in one go in the place of what is there."""
     if not file.is_symlink() or os.readlink(file) != to:
+        # Made beside it, and renamed: at no moment is there no link.
         part = _part(file)
         part.unlink(missing_ok=True)
         part.symlink_to(to)

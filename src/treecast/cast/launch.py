@@ -36,6 +36,7 @@ from treecast.tcp.start import network_of_ranks
 
 _HERE = Path(__file__).parent
 _MARK = "treecast-cast "
+# The least that any Python can run: it reads its program from standard input.
 _BEGIN = "import json,sys;a=json.loads(sys.stdin.buffer.readline());exec(a[0],{'asked':a[1]})"
 _UNSENT = ("drawing", "cli", "lab", "mpi", "torch", "__pycache__")  # folders that no host needs
 _TRIES = 3  # jobs in a row that do not start
@@ -67,6 +68,7 @@ class _Host:
         self.number, self.name, self._heard = number, name, heard
         self.is_here, self.why, self.said = False, "", ""
         self.result: Result | None = None
+        # The same Python as here, where it is there, else python3. The program is $0, so that no quotes meet.
         shell = shlex.join(
             ["sh", "-c", f'p={shlex.quote(sys.executable)}; [ -x "$p" ] || p=python3; exec "$p" -c "$0"', _BEGIN]
         )
@@ -147,12 +149,14 @@ class _Casting:
         for number, name in {0: name_here(), **self._names}.items():
             self.hosts.append(_Host(number, name, self._heard))
         failed, until = 0, float("inf")
+        # 1. A wait for the hosts, as long as they have to answer.
         while waiting := [host for host in self.hosts if not host.is_here and not host.why]:
             self._far.text = f"waiting for {', '.join(host.name for host in waiting)}"
             if waiting[0].number:  # this host itself has all the time that it takes
                 until = min(until, monotonic() + self._asked.start)
             if self._take_in(min(until - monotonic(), _PATIENCE)) is None and monotonic() >= until:
                 break
+        # 2. Jobs, one after the other, of those that are here by then.
         while True:
             job = self._ready()
             if len(job) < 2 or (job[0].number and not self._size):  # nobody knows which files there are
@@ -244,6 +248,7 @@ class _Casting:
         """Hear what the hosts of a job say, until all have ended it."""
         left, began, stopped, failed, until = set(job), monotonic(), False, False, float("inf")
         while left and monotonic() < until:
+            # Whoever came later gets in at the next job: this one is asked to stop between two batches.
             if not stopped and monotonic() > began + _PATIENCE and self._late(job):
                 for host in left:
                     host.tell({})
@@ -265,6 +270,7 @@ class _Casting:
                 self._size, took = words["size"], words["seconds"]
                 self._looked, self._sent = max(self._looked, took[0]), max(self._sent, took[1])
                 host.result = Result(*words["result"]) if words["result"] else host.result
+                # Some rank has ended the job with an outcome. The others do so, too, or have died.
                 until = min(until, monotonic() + _GRACE)
                 silent = {each for rank, each in enumerate(job) if rank not in words["members"]}
                 for each in silent & left:
@@ -317,5 +323,6 @@ def cast_here(asked: CastRequest, show: Callable[[CastOutcome], int]) -> int:
     except (PlanError, DeliveryError) as error:
         if comm.rank == min(comm.members):
             sys.stderr.write(f"error: {error}\n")
+    # All end alike, and only when all know.
     heard = comm.allgather(status)
     return max(each for each in heard if each is not None)

@@ -20,6 +20,8 @@ from treecast.engine.planned import told_rate
 from treecast.errors import DeliveryError, PlanError
 from treecast.tcp.comm import UNDEFINED, Comm
 
+# The first batch is small, as nobody knows the rate yet. The greatest fits into memory twice: one comes while one is
+# written.
 _FIRST, _MOST = 8 << 20, 64 << 20  # bytes of the first batch where no rate is told, and of any
 _AIM = 10.0  # seconds of a batch: who is stopped, or watches, learns so often how things are
 _BAD = 3  # batches that may come with other bytes
@@ -118,6 +120,7 @@ class Caster:
             self._files = CastFiles(sources, piece, self._target, self._own)
             self.size, marks = self._files.size, self._files.begin(self._sure)
         files, asked = self._files, [_unpack(each, len(sources)) for each in comm.allgather(_pack(marks)) if each]
+        # Only files of which some host has bytes: the source does not read all the others.
         wanted = np.flatnonzero(np.any(asked, axis=0)).tolist()
         if wanted and self._source in comm.members:
             mine = files.digests(wanted if self._own is not None else np.flatnonzero(marks).tolist())
@@ -142,6 +145,7 @@ class Caster:
 
     def _send(self) -> bool:
         """Bring all pieces to all that lack them, as far as somebody has them; return whether others wait to take part."""
+        # A pipeline of two: a batch is on its way while the one before is written, hashed and settled.
         before = None
         while True:
             batch = self._next()
@@ -168,6 +172,7 @@ class Caster:
         if not count.any():
             return None
         first = int(count.argmax())
+        # All pieces that exactly the same hosts have: one broadcast carries them.
         alike = np.flatnonzero((held == held[:, first : first + 1]).all(0) & (count == count[first]))
         ends = np.cumsum(self.files.lengths[alike])
         pieces = alike[: max(1, int(np.searchsorted(ends, self._room, side="right")))]
@@ -217,6 +222,7 @@ class Caster:
 
     def _take(self, pieces: Pieces, memory: Bytes, lacks: bool, is_here: bool) -> bytes | None:
         """Return the digest of pieces, and write those that this host lacks; the source always tells its own."""
+        # The source tells the true digest also of what another rank has sent.
         if not is_here and self._own is not None:
             memory = np.empty(int(self.files.lengths[pieces].sum()), np.uint8)
             is_here = self._read(pieces, memory)
@@ -239,7 +245,9 @@ class Caster:
         self._flying[pieces] = False
         self._faulty |= {rank for rank, each in said.items() if each[1]}
         sent = said[batch.root][0] if batch.root in said else None
+        # The source knows. When it has died, what was sent counts as true.
         truth = (said[self._source][0] if self._source in said else None) or sent
+        # The holder could not read them, or has other bytes: it is no holder of these any more.
         if sent is None or sent != truth:
             self._held[batch.root][pieces] = False
         lacking = [rank for rank in batch.lackers if rank in said and rank not in self._faulty]
@@ -253,6 +261,7 @@ class Caster:
         if self._bad > _BAD:
             raise DeliveryError(f"pieces of {self.files.name_of(pieces)} came with other bytes")
         took = max(each[3] for each in said.values())
+        # By the rate of this batch, at the slowest host: the next takes about as long as is aimed at.
         self._room = _bytes_in(_AIM, int(self.files.lengths[pieces].sum()) / max(took, 1e-3))
         self._report()
         return any(each[2] for each in said.values())

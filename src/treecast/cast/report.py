@@ -61,6 +61,7 @@ class CastOutcome(NamedTuple):
         yield f"{self.size:,} bytes to {count} in {total:.2f} s ({told}), {most / sent / 1e6:,.1f} MB/s{least}"
 
     def _most(self) -> int:
+        # What came at the host that lacked most: so many bytes each link had to carry.
         return max((end.came for end in self.ends.values() if isinstance(end, Result)), default=0)
 
     def figures(self) -> dict[str, Any]:

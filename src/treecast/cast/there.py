@@ -30,6 +30,7 @@ def main(mark: str, leave: Callable[[], object]) -> None:
     def tell(done: int, total: int) -> None:
         say({"far": [done, total]})
 
+    # A thread: the input is heard also while a job goes on.
     def hear() -> None:
         for line in sys.stdin.buffer:
             order = json.loads(line)

@@ -30,6 +30,7 @@ def _interrupt(*_: Any) -> NoReturn:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit status: 0 it holds, 1 it is violated, 2 it cannot be done, 130 interrupted."""
+    # Only where Python's own handler is in place: a program that calls this may have another.
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     mine = usual and threading.current_thread() is threading.main_thread()
     if mine:
@@ -50,6 +51,7 @@ def _run(arguments: list[str]) -> int:
             stream.reconfigure(errors="replace")
     traceback, as_json = False, "--json" in arguments[: _own(arguments)]
     try:
+        # Plug-ins first: they may add the networks and builders that the rest of the line names.
         arguments, traceback = _take_plugins(arguments)
         status = app(modern(arguments), exit_on_error=False, print_error=False)
         flush()
@@ -107,6 +109,7 @@ def _take_plugins(arguments: list[str]) -> tuple[list[str], bool]:
                 f"the path of a plug-in has no {os.pathsep!r}, which stands between several: rename {file!r}"
             )
     if files:
+        # In the environment, so that ranks and workers that this process starts have them, too.
         os.environ[PLUGINS] = os.pathsep.join([*filter(None, [os.environ.get(PLUGINS)]), *files])
     return [word for word in rest if word != "--traceback"] + arguments[end:], "--traceback" in rest
 

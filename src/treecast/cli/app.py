@@ -34,6 +34,7 @@ def _help_of(verb: str) -> str:
     name = verb.replace("-", "_")
     spec = find_spec(f"{verbs.__name__}.{name}")
     loader = cast(SourceLoader | None, spec and spec.loader)
+    # By its source: importing every verb for the list would import numpy.
     tree = ast.parse((loader and loader.get_source(f"{verbs.__name__}.{name}")) or "")
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
     text, *_ = (ast.get_docstring(functions[0] if functions else tree) or "").partition("\nParameters\n")

@@ -34,6 +34,7 @@ def flush() -> None:
 def drop_output() -> None:
     """Lead standard output to nowhere, so that its buffer raises nothing at exit."""
     try:
+        # The buffer still has text, and Python flushes it at exit: into nothing, and without an error then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # it is no real file
         return
@@ -164,6 +165,7 @@ def progress(title: str, after: float = 0) -> Generator[None]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    # Short work shows no bar at all: it would only flicker.
     task, appears = bar.add_task(title, total=None), Timer(after, bar.start)
     appears.daemon = True
 

@@ -89,6 +89,7 @@ class DemandOptions:
     def read(self, kind: str, network: "str | Network") -> "str | Demand":
         """Return the demand that is asked for, or the name of a collective as it is."""
         name = _GROUPS if " " in kind.strip() else kind
+        # All options are looked at before any file is read.
         for field, option in _OPTIONS.items():
             given, takers = getattr(self, field), (*option.needs, *option.may)
             if name in option.needs and not given:

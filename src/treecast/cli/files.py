@@ -86,6 +86,7 @@ def show_plan(
     plan: "Schedule", report: "Report", shown: "Callable[[], Description]", output: str | None, as_json: bool
 ) -> int:
     """Write a plan into a file if it is right, and print its report; return the exit status."""
+    # The file first: when writing fails, no report says that all is well.
     if report and output is not None:
         save(plan, output)
     if output != "-" or not report:
@@ -111,6 +112,7 @@ def show_drawn(result: object, output: str | None, as_json: bool, picture: objec
 
     Return the exit status.
     """
+    # Before the report, which must not end with 0 where no file was written.
     if output is not None and output.lower().endswith((".csv", ".json")):
         write_whole(output, (to_csv if output.lower().endswith(".csv") else to_json)(result).encode())
     elif output is not None:

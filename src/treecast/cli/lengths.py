@@ -21,6 +21,7 @@ def parse_lengths(network: Network, text: str, seed: int = 0, *, pairs: bool = F
     A file has a node and its length a line; ``#`` begins a comment. Where there is a length for each pair of nodes, numbers go
     row by row, and a file has a row a line, or is an array of numpy (``.npy``). Raises PlanError when it spells none.
     """
+    # In this order: numbers, a draw, a file. So a file that is called "3" is written ./3.
     if re.fullmatch(r"[-+.,\s0-9]+", text):
         numbers = [_length(part.strip()) for part in text.split(",")]
         return numbers[0] if len(numbers) == 1 else np.array(numbers, np.int64)
@@ -28,6 +29,7 @@ def parse_lengths(network: Network, text: str, seed: int = 0, *, pairs: bool = F
     if kind == "random" and colon:
         shape = (network.nodes,) * (1 + pairs)
         drawn = np.random.default_rng(seed).integers(0, _length(most), shape, endpoint=True)
+        # Relays send nothing: their lengths are 0 along each axis.
         for axis in range(0 if network.relays is None else len(shape)):
             drawn[(slice(None),) * axis + (network.relays,)] = 0
         return drawn

@@ -66,6 +66,7 @@ def modern(arguments: list[str]) -> list[str]:
     """
     verb = arguments[0] if arguments else ""
     known = _OLD.get(verb, _NONE) if verb in STARTING else {**_FAULTS, **_OLD.get(verb, _NONE)}
+    # Behind -- stands somebody else's command line: its options are not ours.
     end = arguments.index("--") if "--" in arguments else len(arguments)
     words, found, used = list(arguments[:end]), list[str](), set[str]()
     while words:
@@ -81,6 +82,7 @@ def modern(arguments: list[str]) -> list[str]:
         if (new, found[-1]) != (old, value):
             console.warn(f"{old} {value} is now written {new} {found[-1]}")
             used.add(old)
+    # Old options had defaults of their own, which the new ones have not.
     if used & {*_COSTS, "--chunk-bytes"}:
         missing = [new for new in dict.fromkeys(new for new, _ in known.values()) if new in _USUAL and new not in found]
         found += [word for new in missing for word in (new, _USUAL[new])]
@@ -94,9 +96,11 @@ _NUMBERS = {int: "a whole number", float: "a number"}
 
 def spell_slip(error: CycloptsError) -> str:
     """Return the words that a command line lacks, or has too many, and where to read on."""
+    # 1. What every answer ends with.
     verb = " ".join(error.command_chain or ())
     where = f"'treecast {verb} --help' shows the usage" if verb else "'treecast --help' lists the verbs"
     name = error.argument.name if error.argument is not None else ""
+    # 2. The kind of slip, the most special first; one that is none of these has the parser's own words.
     match error:
         case UnknownCommandError():
             unknown = (error.unused_tokens or [""])[0]
@@ -148,6 +152,7 @@ def check_command(verb: str, command: Sequence[str]) -> None:
 def _elsewhere(asked: str, known: set[str]) -> str:
     """Return which verbs have an option, the likest first: those that have most of the ``known`` options of the verb asked."""
     options = _options()
+    # The verb with most options in common is the one that was probably meant.
     having = sorted((verb for verb in options if asked in options[verb]), key=lambda verb: -len(options[verb] & known))
     if not having:
         return ""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_MESSAGES = 2**31 - 1
 """The most chunks of a block."""
+# Numbers of chunks are added and doubled in int64.
 _MOST_CHUNKS = 2**62
 
 
@@ -124,6 +125,7 @@ def check_reach(collective: "Collective", network: Network) -> None:
         ...
     treecast.errors.PlanError: there is no reduce on graph:3: no way leads from b to a, as no arc leads to a
     """
+    # The usual case, known from the network without looking at the collective.
     if network.connected:
         return
     if collective.demand is not None:
@@ -133,6 +135,7 @@ def check_reach(collective: "Collective", network: Network) -> None:
         _check_pairs(collective, network)
         return
     kind, every = collective.traits, np.arange(network.nodes)
+    # Where every rank needs ways to every other, all need ways from one and to one: two searches tell.
     root = int(network.ranks[0]) if collective.all_source else collective.root
     needed = np.array(collective.targets) if collective.targets else network.ranks
     if kind.ends != "root":
@@ -168,6 +171,7 @@ def _check_classes(collective: "Collective", demand: "Demand", network: Network)
 def _no_way(collective: "Collective", network: Network, ends: tuple[int, int], near: NDArray[np.bool_]) -> PlanError:
     """Return the error that no way leads from the first end to the second, as no arc leads from the nodes ``near`` to others."""
     source, target = network.labels(ends)
+    # The smaller side of the cut: its few names say where to look.
     inside = 2 * np.count_nonzero(near) < len(near)
     side = np.flatnonzero(near if inside else ~near)
     names = ", ".join(network.labels(side[:_SHOWN]))

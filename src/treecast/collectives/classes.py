@@ -45,6 +45,7 @@ def classes_of(collective: "Collective") -> tuple[Demand, Ints]:
 
 def holdings_before(collective: "Collective") -> Holdings:
     """Return who holds which chunks before the first step."""
+    # From the special to the general: a demand says it itself; a root; all; lengths of their own; equal blocks.
     if collective.demand is not None:
         return _of_classes(collective, *collective.demand.held, shift=0)
     starts = collective.traits.starts
@@ -94,6 +95,7 @@ def _used(collective: "Collective") -> tuple[Ints, Ints]:
         return np.zeros(1, np.int64), np.array(
             [collective.messages if collective.lengths is None else collective.chunks]
         )
+    # Runs of ranks: with few relays there are few ranges, however many ranks there are.
     mask = np.zeros(collective.nodes, np.bool_)
     mask[collective.ranks] = True
     first, stop = runs(mask)

@@ -129,6 +129,7 @@ class Collective:
         (4, 13, [(1, 4, 8), (3, 4, 8), (1, 8, 13), (2, 8, 13)])
         """
         found = demand.on(network)
+        #   sums | finished sums, as long as these | copies
         blocks = np.concatenate([found.size[: found.sums], found.size])
         lengths = Lengths.of(blocks if len(blocks) else [0])
         return Collective.over(network, "demand", demand=found, lengths=lengths, **more)
@@ -139,6 +140,7 @@ class Collective:
     def traits(self) -> Kind:
         """The row of its kind in the table of collectives; where a demand has sums, finished ones travel on."""
         kind = COLLECTIVES[self.kind]
+        # With sums data starts at every rank and ends at all; without them it is only copied.
         return kind if self.demand is None or not self.demand.sums else replace(kind, starts="every", ends="all")
 
     @property
@@ -230,6 +232,7 @@ class Collective:
         else:
             root = np.full_like(block, self.root)
             source, target = (block, root) if self.traits.direction == "to" else (root, block)
+        # Blocks of relays have their numbers, and no chunk that anybody has.
         idle = np.isin(source, self.relays) | np.isin(target, self.relays)
         some = np.flatnonzero((self.sizes() > 0) & (source != target) & ~idle)
         return some, source[some], target[some]
@@ -253,6 +256,7 @@ class Collective:
 
     def _owner_of(self, sum_: Ints) -> Ints:
         first, node = np.array(self.owners, np.int64).T
+        # A finished sum has the owner of its sum: hence the remainder.
         return node[np.searchsorted(first, sum_ % self.sums, side="right") - 1]
 
     def home_of_block(self, block: Ints) -> Ints:
@@ -309,6 +313,7 @@ class Collective:
     def ranks(self) -> Ints:
         """The nodes that take part: int64, ascending."""
         found = np.delete(np.arange(self.nodes), list(self.relays))
+        # It is kept, and given to many: nobody may change it.
         found.setflags(write=False)
         return found
 
@@ -345,6 +350,7 @@ class Collective:
         """
         source, chunk = ints(source), ints(chunk)
         block, place = np.divmod(chunk, self.messages)
+        # Chunk (h·N + v)·M + c is from h for v; in node 0's part it is v·M + c.
         if self.traits.blocks == "pair":
             return (source * self.nodes + translate(source, block)) * self.messages + place
         return (block * self.nodes + source) * self.messages + place

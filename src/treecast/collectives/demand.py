@@ -180,9 +180,11 @@ class Demand:
         of = np.repeat(np.arange(len(found)), np.diff(found.wants))  # the class of each wanter
         has = set(zip(*(column.tolist() for column in found.held), strict=True))
         pairs = zip(of.tolist(), found.want.tolist(), strict=True)
+        # Who holds a copy does not want it. Who gives to a sum may well want it.
         kept = adds[of] | np.array([pair not in has for pair in pairs], np.bool_)
         found = found._replaced(wants=starts(np.bincount(of[kept], minlength=len(found))), want=found.want[kept])
         used = np.flatnonzero((np.diff(found.wants) > 0) & (found.size > 0))
+        # Sums first, each sort in the order in which it was said: stable.
         used = used[np.argsort(~adds[used], kind="stable")]
         found, order = found.take(used)._given_by_one()
         return found, used[order]
@@ -224,8 +226,11 @@ class Demand:
         for size, parts, wants in self.numbered():
             if len(parts) > 1:
                 givers = list[int]()
+                # Parts with least choice first. A giver that is not used yet is preferred.
                 for part in sorted(parts, key=len):
                     free = [v for v in part if v not in givers] or list(part)
+                    # A wanter first, as the sum ends there anyway; then who gives least so far; then the lowest,
+                    # alike everywhere.
                     best = min(free, key=lambda v: (v not in wants, given.get(v, 0), v))
                     given[best] = given.get(best, 0) + size
                     givers.append(best)
@@ -245,6 +250,7 @@ class Demand:
         """Return of the sums, the finished ones, and the copies whether somebody who is not dead can have it at first: bool."""
         block, node = self.held
         found = np.ones(len(self) + self.sums, np.bool_)
+        # Sums and finished sums: somebody lives who gives. Copies only if a holder does.
         found[2 * self.sums :] = False
         found[block[~np.isin(node, list(dead))] + self.sums] = True
         return found
@@ -348,6 +354,7 @@ class Demand:
 def _of_classes(classes: Iterable[Class]) -> Demand:
     """Return a demand of classes whose nodes are all numbers, or else names."""
     rows = list(classes)
+    # In the order in which they are met: equal texts make equal demands.
     names = list(dict.fromkeys(v for _, parts, wants in rows for group in (*parts, wants) for v in group))
     whole = all(isinstance(name, int) for name in names)
     number = {name: name if whole else place for place, name in enumerate(names)}

@@ -80,6 +80,7 @@ def _read_text(text: str) -> Iterator[Class]:
     lines = (line.partition("#")[0].split() for line in re.split(r"\n|;(?=\s|$)", text))
     for number, words in enumerate(line for line in lines if line):
         size = words[0].removesuffix(":")
+        # A node may be called "12": a first word is a number of chunks only with its colon.
         said = words[1:] if words[0] != size and size.isascii() and size.isdigit() else words
         if said.count(">") != 1:
             line = shorten(" ".join(words))

@@ -41,6 +41,8 @@ class Holdings:
         [False, True, True]
         """
         most = int(self.stop.max(initial=0)) + 1
+        # Node and first chunk in one key: the last range that begins at or before the chunk is the only one that can
+        # have it.
         order = np.argsort(self.node * most + self.first)
         keys, stop = (self.node * most + self.first)[order], (self.node * most + self.stop)[order]
         place = np.searchsorted(keys, node * most + np.minimum(chunk, most - 1), side="right") - 1

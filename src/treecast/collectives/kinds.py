@@ -196,6 +196,7 @@ def find_kind(name: str) -> Kind:
     >>> find_kind("alltoall").personal
     True
     """
+    # A kind of an extension: these are imported when a name is not known, and not for every command.
     if name not in COLLECTIVES:
         import_extensions()
     if name in COLLECTIVES:

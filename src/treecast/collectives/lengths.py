@@ -91,6 +91,7 @@ def _freeze(values: ArrayLike, noun: str) -> Ints:
     array = np.array(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise PlanError(f"{noun}: whole numbers, one for each block")
+    # Before the cast: numbers that do not fit into 63 bits would come out negative.
     if array.size and int(array.max()) >= 2**62:
         raise PlanError(f"{noun}: {int(array.max()):,} is too large a number")
     array = array.astype(np.int64)

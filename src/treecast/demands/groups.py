@@ -68,6 +68,7 @@ def along(mesh: RankMesh, axes: Sequence[str]) -> list[Ints]:
         if axis not in mesh.names:
             raise PlanError(f"{axis} is no axis of the mesh: there is {', '.join(mesh.names)}")
     place = mesh.places()
+    # Ranks that agree along all other axes are one group.
     fixed = [i for i, name in enumerate(mesh.names) if name not in axes]
     key = np.ravel_multi_index(place[:, fixed].T, [mesh.sizes[i] for i in fixed]) if fixed else np.zeros(mesh.ranks)
     return [np.flatnonzero(key == number) for number in np.unique(key)]

@@ -87,6 +87,7 @@ class RankMesh(NamedTuple):
 
 @cache
 def _places(sizes: tuple[int, ...]) -> Ints:
+    # Neighbours first: the first axis of the mesh changes fastest, so it is the last one of the index.
     found = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes[::-1])[::-1], axis=1)
     found.setflags(write=False)
     return found
@@ -184,6 +185,7 @@ def _of_tensors(
     known = dict[tuple[object, ...], _Cells]()
     for each in some:
         stages = tuple(_stage(mesh, each.layer, layers) for mesh in sides)
+        # A model has hundreds of layers, and few shapes: cells are made once for each.
         key = each.shape, each.tp, each.ep, stages
         if key not in known:
             held, wanted = (_boxes(mesh, each, stage) for mesh, stage in zip(sides, stages, strict=True))
@@ -237,6 +239,7 @@ def _cells(
 
     ``behind``: how many ranks come before those that want. ``parts``: which contribution each holder has, if they are added.
     """
+    # 1. Every border of some box, along each dimension: between two of them all boxes agree.
     cuts = [np.unique(np.concatenate([side[:, d] for side in (*held, *wanted)])) for d in range(held[0].shape[1])]
     sizes = np.ones(1, np.int64)
     masks = [np.ones((len(side[0]), 1), np.bool_) for side in (held, wanted)]
@@ -246,9 +249,11 @@ def _cells(
             inside = (low[:, d, None] <= cut[:-1]) & (cut[1:] <= high[:, d, None])
             masks[i] = (masks[i][:, :, None] & inside[:, None]).reshape(len(low), -1)
     both = np.concatenate(masks)
+    # 2. Cells by who holds and wants them, as bits.
     alike = dict[bytes, list[int]]()  # cells that the same ranks hold and want
     for cell, bits in enumerate(np.ascontiguousarray(np.packbits(both, axis=0).T)):
         alike.setdefault(bits.tobytes(), []).append(cell)
+    # 3. A class for each such group.
     found = _Cells(_Groups(), {}, cuts)
     for cells in alike.values():
         pattern, many = both[:, cells[0]], int(sizes[cells].sum())
@@ -257,6 +262,7 @@ def _cells(
             raise PlanError(f"nobody holds {many:,} entries of {name!r}, which rank {want[0]} wants")
         of = np.zeros_like(holders) if parts is None else parts[holders]
         groups = tuple(tuple(holders[of == part].tolist()) for part in np.unique(of))
+        # A copy: who has it does not want it. Of a sum a holder has one part alone, and may want all.
         if len(groups) == 1:
             want = np.setdiff1d(want, holders)
         if len(want):
@@ -268,6 +274,7 @@ def _cells(
 
 def _in_chunks(groups: _Groups, chunk: int | None) -> Demand:
     """Return the demand of groups of holders and wanters that have so many bytes."""
+    # The busiest receiver sets the pace, so its bytes say how long a chunk is.
     into = dict[int, int]()
     for (_, wants), size in groups.items():
         for rank in wants:
@@ -332,6 +339,7 @@ def redistributed(
     if "P" in after:
         raise PlanError("a tensor is not redistributed to partial sums: write R or S0, S1, … for after")
     partial = [axis for axis, placement in enumerate(before) if placement == "P"]
+    # Ranks that differ along axes of partial sums hold different contributions to the same entries.
     parts = np.zeros(len(place), np.int64)
     for axis in partial:
         parts = parts * sizes[axis] + place[:, axis]

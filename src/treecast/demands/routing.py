@@ -50,6 +50,7 @@ def dispatch(
         token, place = np.nonzero(target != own[:, None])
         wants, want = np.arange(len(token) + 1), target[token, place]
         return _copies(own[token], wants, want)
+    # A table of tokens and ranks: two experts at one rank are one place, to which the token goes once.
     hit = np.zeros((tokens, ranks), np.bool_)
     hit[np.arange(tokens)[:, None], target] = True
     hit[np.arange(tokens), own] = False
@@ -73,6 +74,7 @@ def combine(routing: ArrayLike, ranks: int, experts_per_rank: int, *, source: Ar
     chosen, own = _read(routing, ranks, experts_per_rank, source)
     hit = np.zeros((len(own), ranks), np.bool_)
     hit[np.arange(len(own))[:, None], chosen // experts_per_rank] = True
+    # A token whose only expert is at its own rank needs no message.
     away = hit.any(axis=1) & ~((hit.sum(axis=1) == 1) & hit[np.arange(len(own)), own])
     token, part = np.nonzero(hit[away])
     count = np.bincount(token, minlength=int(away.sum()))

@@ -43,6 +43,7 @@ def carry(place: Place, cut: Cut, me: int, role: Role, run: Run) -> set[int]:
             raise PlanError(f"chunk {chunk} only passes, and has no place")
         return memory[where]
 
+    # None: the chunk has a place here, and is received there.
     def passing(chunk: int) -> int | None:
         memory, where = span(chunk)
         return where.stop - where.start if memory is None else None
@@ -60,6 +61,7 @@ def cut_up(what: Operation, sizes: Sequence[int], rate: float = 0.0) -> tuple[Op
 
     ``sizes``: the bytes of each block where their lengths differ, else of those from or to each rank, or of the first alone.
     """
+    # Blocks of different lengths: flits of one length, of which the last of a block is shorter.
     if COLLECTIVES[what.kind].lengths:
         flit = flit_of(what.network, sizes, what.survive, rate, model=what.model)
         what = what._replace(lengths=tuple(-(-size // flit) for size in sizes))
@@ -85,6 +87,7 @@ def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run, *, part
     # where sums have owners, no finished one comes before the last use of the contribution
     finished = np.empty_like(received) if collective.shared else received
 
+    # Chunk c, below `total`, is a sum under way, and chunk c + total the same part of the vector as a finished one.
     def view(chunk: int) -> Bytes:
         first, stop = map(int, layout.bounds[chunk % total : chunk % total + 2])
         return mine[wide * first : wide * stop] if chunk < total else finished[first:stop]

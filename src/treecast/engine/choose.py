@@ -21,6 +21,7 @@ OVERHEAD = 200e-6
 """The seconds that a message takes beside those on the wire: by it many small chunks are slow."""
 _SMALLEST, _LARGEST = 1 << 12, 1 << 22  # bytes of a chunk, where there is choice
 _WHOLE = 1 << 16  # bytes that go as one chunk
+# MPI counts entries in an int of 32 bits, so 2 GiB are too much before version 4.
 _MOST = 1 << 30  # bytes of a message that every MPI can send
 _MOST_FLITS = 1 << 14  # of all blocks, times ranks
 _KEPT = 64
@@ -70,6 +71,7 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
     trees = trees_of(where, survive) if COLLECTIVES[kind].one_to_all and model != ONE_PORT else 1
     share = -(-size * (survive + 1) // trees)
     count = -(-size // chunk_of(share, _arcs_of(where, model), rate))
+    # As many chunks for each tree, or the trees would end at different times.
     spread = min(trees, -(-size // _WHOLE))
     return -(-count // spread) * spread
 
@@ -80,6 +82,7 @@ def flit_of(where: Network, sizes: Sequence[int], survive: int, rate: float = 0.
     So many flits that a plan of them is made in less than a second are the most.
     """
     best = chunk_of(sum(sizes) * (survive + 1), _arcs_of(where, model), rate)
+    # The greater of the best size, and of the least by which planning stays short.
     return max(best, -(-sum(sizes) // max(1, _MOST_FLITS // where.nodes)))
 
 
@@ -139,6 +142,7 @@ def role_of(operation: Operation, rank: int, tags: int) -> Role:
     check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive
     several = not straight and _most_copies(where, "broadcast", by_rule=True) > max(1, survive)
+    # By rule: the rank learns its own rows from its number, and nobody makes the whole schedule.
     if COLLECTIVES[kind].one_to_all and (several or model == ONE_PORT):
         from treecast.plans import program
 
@@ -167,6 +171,7 @@ def chunks_in(what: Operation, size: int, rate: float = 0.0) -> int:
     """
     if not what.by_rank:
         return messages_of(what.kind, what.network, size, what.survive, rate, model=what.model)
+    # The steps of two small plans tell a and b, as they grow in proportion to the chunks.
     few, more = _steps_of(what)
     best = isqrt(int((few - more) * _FEW * size / (more * OVERHEAD * (rate or _MEMORY)))) if more else 1
     return max(1, min(best, -(-size // _SMALLEST)), -(-size // _MOST))
@@ -235,6 +240,7 @@ def between_hosts(what: Operation, hosts: int, root: int, size: int, rate: float
         return (sqrt(size / (rate or _MEMORY)) + sqrt(_arcs_of(where, ONE_PORT) * OVERHEAD)) ** 2
 
     chain, every = network(f"path:{hosts}"), network(f"complete:{hosts}")
+    # Where messages of several ranks meet at a port, a one-port plan takes longer than its steps say.
     if seconds(chain) < _CROWDED * seconds(every):
         return what._replace(network=chain, root=0)
     return what._replace(network=every, root=root)
@@ -255,12 +261,15 @@ def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: 
     """
     if not operation.network.every_pair_joined:
         return _chain_role(operation.messages, hosts, root, rank, tags)
+    # Of each host the lowest rank, and the root itself on its own: data must not pass a rank before the root there.
     speakers = [root if first == hosts[root] else first for first in sorted(set(hosts))]
     here = [r for r, host in enumerate(hosts) if host == hosts[rank]]
     speaks = next(r for r in speakers if r in here)
     chain = [speaks, *(r for r in here if r != speaks)]
     place, role = chain.index(rank), role_of(operation, speakers.index(speaks), tags)
     between = [each._replace(peer=speakers[each.peer]) for each in role.transfers] if rank == speaks else []
+    # At the root nothing arrives. A transfer that is never carried out stands for it, from which the steps within the
+    # host follow.
     begins = Transfer(False, root, 0, operation.messages, -1, 1, -1, 0, 0)
     arrivals = [begins] if root == speaks else [each for each in role.transfers if not each.sends]
 
@@ -277,6 +286,7 @@ def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: 
 def _chain_role(messages: int, hosts: Sequence[int], root: int, rank: int, tags: int) -> Role:
     """Return the part of one rank where data passes down a chain of all ranks, host by host, from the root on."""
     ranks = range(len(hosts))
+    # Host by host from that of the root, and within its host the root first: each link between hosts is passed once.
     chain = sorted(ranks, key=lambda r: ((hosts[r] - hosts[root]) % len(hosts), r != root, r))
     place = chain.index(rank)
     found = [

@@ -140,6 +140,7 @@ def _carry(call: Call, lane: Lane, plan: Schedule, buffers: DemandBuffers) -> No
         call.find_unlike()
     lengths, item = _lengths(call, buffers)
     program, transfers, (missing, results) = _part(plan, rank, lane.tags)
+    # Chunk c lies in memory[bounds[c] : bounds[c + 1]].
     bounds: list[int] = (layout_at(program, rank, [size // (item or 1) for size in lengths]).bounds * item).tolist()
     memory = np.empty(bounds[-1], np.uint8)
 
@@ -157,6 +158,8 @@ def _carry(call: Call, lane: Lane, plan: Schedule, buffers: DemandBuffers) -> No
     for number, data in buffers.given.items():
         whole(number)[:] = data
     given = {chunk for number in buffers.given for chunk in range(*chunks_of(collective, number))}
+    # A sum is never held from the beginning: it is complete when all contributions are in. `bare`: those to which
+    # this rank contributes nothing, so that the first contribution is copied.
     held, bare = (chunk for chunk in given if chunk >= sums), missing.keys() - given
     wanted = {c for a, b in ranges_at(collective.wanted(), rank) for c in range(a, b)}
     call.run(_bring(call.group, lane, transfers, Part(view, held, missing, results, add, bare=bare), wanted))
@@ -167,6 +170,7 @@ def _carry(call: Call, lane: Lane, plan: Schedule, buffers: DemandBuffers) -> No
 def _lengths(call: Call, buffers: DemandBuffers) -> tuple[list[int], int]:
     """Return the bytes of each class, and of an entry, as ranks tell them. Raises PlanError at all, where some disagree."""
     classes, ranks = len(buffers.demand), range(call.group.size)
+    #   bytes of class 0 | of class 1 | ... | bytes of an entry      int64 each, -1: this rank does not know it
     mine = np.full(classes + 1, _UNTOLD, np.int64)
     mine[-1] = buffers.item or _UNTOLD
     for number, data in (*buffers.given.items(), *buffers.wanted.items()):
@@ -176,6 +180,7 @@ def _lengths(call: Call, buffers: DemandBuffers) -> tuple[list[int], int]:
         raise DeliveryError(_failed(gone))
     table: Ints = np.array([np.frombuffer(said[rank], np.int64) for rank in ranks])
     most = table.max(axis=0)
+    # All ranks have the same table, so all find the same difference, and raise alike.
     other, number = np.nonzero((table != most) & (table != _UNTOLD))
     if len(number):
         k, rank, first = int(number[0]), int(other[0]), int(np.argmax(table[:, number[0]]))
@@ -187,6 +192,7 @@ def _lengths(call: Call, buffers: DemandBuffers) -> tuple[list[int], int]:
 def _bring(group: Group, lane: Lane, transfers: tuple[Transfer, ...], part: Part, wanted: set[int]) -> Steps[None]:
     """Do this rank's part, and end the call as one. Raises DeliveryError at all that live where some lack data."""
     gone = set(range(group.size)) - set(group.agreement.members)
+    # This rank lacks something. Any rank's lack is said under its own number, which ends the call for all.
     if gone or not wanted <= lane.carry(transfers, part, Turns()).held:
         group.lack(group.rank)
     try:

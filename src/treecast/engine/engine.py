@@ -21,6 +21,7 @@ from treecast.engine.turns import Turns
 from treecast.execution.layout import Bytes
 from treecast.transport.base import Ticket
 
+# While one message is copied the next ones have been asked for.
 WINDOW = 4
 """How many messages of a transfer are under way at once: more gain nothing in shared memory."""
 _LOOK = 0.05  # seconds without anything after which it is asked who is to be given up
@@ -117,6 +118,7 @@ class Engine:
     def run(self) -> PartOutcome:
         """Carry the part out, to its end or until nothing more can come."""
         began = self._last_moved = time.monotonic()
+        # A sum to which nobody else contributes is complete from the beginning: a leaf of the tree sends it first.
         for chunk, count in self._missing.items():
             if not count:
                 self._complete(chunk)
@@ -135,6 +137,7 @@ class Engine:
 
     def _look(self) -> bool:
         """Take messages that have gone through; return whether anything has."""
+        # Only without room does it matter which receive is the earliest: it may begin all the same.
         if not self._memory.has_room:
             receives = (each for each in self._going if not each.transfer.sends and each.next < each.transfer.stop)
             self._earliest = min((each.transfer.step_of(each.next) for each in receives), default=0)
@@ -151,11 +154,14 @@ class Engine:
             apart = chunk in self._missing or chunk in self.outcome.held  # not received in its place: there, or a sum
             if transfer.sends:
                 buffer, lands = self._outgoing(transfer, chunk), False
+                # Not known yet whether it comes. Whoever brings it, or notes that it will not, wakes this transfer.
                 if buffer is None:
                     self._awaiting.setdefault(chunk, {})[active] = None
                     return
                 if not self._turns.take(active, transfer.step_of(chunk), transfer.peer):
                     return
+            # A large buffer is taken only for a message that is there. Else ranks would hold buffers for messages
+            # that come much later.
             elif self._memory.waits(chunk, apart) and not self._is_there(transfer, chunk):
                 active.looks = not active.closed
                 return
@@ -179,6 +185,8 @@ class Engine:
 
     def _outgoing(self, transfer: Transfer, chunk: int) -> Bytes | None:
         """Return the message with a chunk: its bytes, nothing when it will not come, None when that is not known yet."""
+        # In this order: a sum without an owner, a chunk that is held, a sum that is still added up, a chunk that may
+        # come yet.
         if self._part.shared and chunk in self._missing:
             return self._additions.partial(transfer, chunk)
         if chunk in self.outcome.held:
@@ -186,6 +194,7 @@ class Engine:
         total = self._sum_of.get(chunk, chunk)
         if total in self._missing:
             return _NOTHING if total in self._void else None
+        # Only a chunk of the same tree has to be awaited: waits then lead up that tree, and a tree has no circle.
         over_this_tree = self._expected.planned(chunk, transfer.tree) > 0  # else it comes over other trees alone
         return None if self._expected.left(chunk, transfer.tree if over_this_tree else None) else _NOTHING
 
@@ -207,6 +216,7 @@ class Engine:
         """Take from a transfer the messages that have gone through; return whether anything has."""
         transfer, moved = active.transfer, False
         while active.under_way:
+            # In order: the two sides count messages alike, and a chunk counts as sent only after those before it.
             message = active.under_way[0]
             if not message.ticket.over:
                 break
@@ -233,6 +243,8 @@ class Engine:
     def _take_in(self, transfer: Transfer, message: MovingChunk, full: bool) -> None:
         """Take in a chunk that has arrived: add it, keep it, or note that it was void."""
         chunk, buffer = message.chunk, message.buffer
+        # Three cases: it is added to a sum, it is new here, or it came once more (a copy), and its buffer is free
+        # again.
         adds = full and chunk in self._missing
         new = full and not adds and chunk not in self.outcome.held
         if message.lands:
@@ -266,6 +278,7 @@ class Engine:
     def _complete(self, chunk: int) -> None:
         """Go on with a sum that is complete; at its owner it is the finished sum."""
         self._hold(chunk)
+        # At the owner. The finished sum is another chunk, which goes out again.
         if chunk in self._part.results:
             result = self._part.results[chunk]
             self._part.finish(self._part.view(result), self._part.view(chunk))
@@ -299,6 +312,8 @@ class Engine:
         """Expect nothing more from a neighbour, and tell it nothing more; note it among the dead, or those cut off."""
         among.add(peer)
         self._links.give_up(peer)
+        # All are closed before any loss is noted: a loss wakes transfers, and these must begin nothing with this
+        # neighbour.
         closing = [active for active in self._unfinished() if active.transfer.peer == peer]
         for active in closing:
             active.closed = True
@@ -311,6 +326,7 @@ class Engine:
                 elif message.lands:
                     self._memory.landed(message.chunk)
                 else:
+                    # Nobody else gets this buffer: the carrier may still write to it.
                     self._memory.give_back(message.buffer, in_use=True)
             active.under_way.clear()
             for chunk in lost:

@@ -15,6 +15,7 @@ from treecast.groups.agreement import Broken
 from treecast.groups.group import Group
 from treecast.transport.base import Key, Ticket, Until
 
+# About 30 years: a rank that is only slow is waited for, and a dead one is told of by the transport.
 _FOREVER = 1e9
 
 
@@ -81,10 +82,12 @@ class Lane(Peers):
 
     def carry(self, transfers: tuple[Transfer, ...], part: Part, turns: Turns[Any]) -> PartOutcome:
         """Carry out the part of this rank in a plan, as far as it comes."""
+        # Copies of earlier calls that came after their call was over: nobody asks for them any more.
         self._transport.forget(self._group.agreement.number, self._group.ident)
         try:
             return Engine(self, transfers, part, self._patience, turns=turns).run()
         except (Evicted, Broken):
+            # The engine's buffers go with the error. Nothing that comes later may be written to them.
             for peer in range(len(self._seats)):
                 self.give_up(peer)
             raise

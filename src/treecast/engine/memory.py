@@ -66,6 +66,8 @@ class Memory:
 
     def _lends(self, chunk: int, apart: bool) -> int:
         """Return the bytes of the buffer that a chunk is received in; 0 when it is received in its place."""
+        # 0 means its place. A chunk that comes a second time while the first copy is landing there needs a buffer,
+        # too.
         if (passing := self._part.passing(chunk)) is not None:
             return passing
         return len(self._part.view(chunk)) if apart or chunk in self._landing else 0
@@ -89,6 +91,7 @@ class Memory:
             self._landing.add(chunk)
             return self._part.view(chunk), True
         self._lent += size >= _LARGE
+        # A buffer of the same size is used again: new memory costs a fault for each page.
         pool = self._pool.get(size)
         return pool.pop() if pool else np.empty(size, np.uint8), False
 
@@ -143,6 +146,8 @@ class Additions:
         None while it is not there; nothing when it never will be.
         """
         step = transfer.step_of(chunk)
+        # Between two receives of a node the schedule has it send what it had added by then, and not a contribution
+        # more: a later one may reach the same rank by another way, and would be added twice.
         due = sum(each.first <= chunk < each.stop and each.step_of(chunk) < step for each in self._receives)
         added = self._part.missing[chunk] - self.missing[chunk]
         if added < due:
@@ -159,10 +164,12 @@ class Additions:
         turns = self._turns[chunk]
         early, done = self._early.setdefault(chunk, {}), list[Bytes]()
         early[transfer] = contribution
+        # As many as stand in line now: one that came late lets those behind it in, too.
         while turns and turns[0] in early:
             done.append(early.pop(turns.popleft()))
             if self._part.shared:
                 self._was[chunk, self._part.missing[chunk] - self.missing[chunk]] = self._part.view(chunk).copy()
+            # No contribution of its own: the first one that comes is the sum so far.
             if chunk in self._bare:
                 self._part.view(chunk)[:] = done[-1]
                 self._bare.discard(chunk)

@@ -52,8 +52,10 @@ from treecast.transport.base import SMALL, Steps
 from treecast.units import parse_rate
 
 _LOOK = 0.01
+#   digest of the call, 16 bytes | lost u16 | ... 8 of them; this rank's own number stands for none
 _DIGEST, _CUTS = 16, 8  # bytes, and lost links, of which a rank tells
 _LOST, _SECONDS = struct.Struct(f"<{_CUTS}H"), struct.Struct("<d")
+# After a death the plan without the dead is tried once. Then data goes straight: that always ends.
 _TRIES = 2  # by plans
 _KEPT = 64  # plans
 _PROBE = 1 << 18  # bytes by which the rate of links is measured
@@ -104,6 +106,7 @@ class Planned:
                 return call.run(algorithm(group, *given))
             if self._rate is None:
                 call.run(self._probe(group, 1))  # opens connections
+                # The better of two: any other program makes the network seem slower, and none makes it seem faster.
                 self._rate = _PROBE / min(call.run(self._probe(group, _PROBE)) for _ in range(2))
             call.is_planned = True
             if task is None:
@@ -119,6 +122,8 @@ class Planned:
         group = call.group
         if group.carrier.alone:  # who makes another call waits for ever, as in MPI
             return words is not None
+        # One word for each thing that has to be alike. A rank that must go straight says so by an empty one, and then
+        # all do.
         sizes = "" if words is None else repr((algorithm.__name__, words, self._rate))
         mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
         said: list[bytes] = call.run(self._tell(group, mine))
@@ -129,6 +134,7 @@ class Planned:
         """Tell all ranks something, and the links that this one has lost; return the words of the members, and plan without
         the links that any of them has lost.
         """
+        # Who has lost more links than there is room for tells of the first ones.
         lost = sorted({*self._lane_of(group).lost(), *self._given_up}.intersection(group.agreement.members))
         told = yield from tell_all(group, mine + _LOST.pack(*[*lost, *[group.rank] * _CUTS][:_CUTS]))
         named = ((rank, other) for rank, each in told for other in _LOST.unpack_from(each, _DIGEST))
@@ -140,6 +146,7 @@ class Planned:
         members = tuple(group.agreement.members)
         left, before = _less(self.where, members, self._cuts), self._without
         self._without = members, self._cuts
+        # Told once, when it changes, and not in each call.
         if self._without != before:
             over = "straight" if left is None else f"over {left.spec}"
             text = f"calls go {over}, without {len(self._cuts)} lost links, among {name_ranks(members)}"
@@ -224,6 +231,8 @@ class Planned:
         None where there is no plan, or data may be lacking still. ``fetches``: it is fetched after a plan of several copies.
         """
         for tried in range(_TRIES):
+            # In the first try all have just said what they have lost (`_all_go`). For the second one they say it
+            # anew.
             if tried:
                 group.restart()
                 yield from self._tell(group)
@@ -233,6 +242,8 @@ class Planned:
             if where is None or not {shape.source, shape.target} <= {None, *members}:
                 break
             lacking, spare = go(where)
+            # Copies have gone every way already. What is still lacking is fetched from who has it, without another
+            # plan.
             if spare and fetches:
                 break
             for rank in lacking:
@@ -298,6 +309,7 @@ def _less(where: Network, members: tuple[int, ...], cuts: frozenset[tuple[int, i
 
 def _wait(group: Group, made: Future[T]) -> T:
     """Wait for what a thread of its own makes: meanwhile the others hear this rank."""
+    # Not `result()`: the transport has to say meanwhile that this rank is alive, and to answer who is behind.
     while not made.done():
         group.transport.wait(made.done, _LOOK)
     return made.result()

@@ -56,6 +56,8 @@ class PlannedSum:
             if not len(again):
                 return tuple(sorted(failed))
             among, entries = set(self._group.began) - failed, self._how.entries
+            # Only the marked entries, packed one behind the other. With true sums at owners nothing can be marked a
+            # second time.
             mine = bytes_of(self._given).reshape(entries, -1)[again]
             found = np.empty_like(mine)
             ends = [mine.reshape(-1).data, None if self._out is None else found.reshape(-1).data]
@@ -65,6 +67,8 @@ class PlannedSum:
             else:
                 few = PlannedSum(self._planned, self._call, self._kind, ends, self._straight)
                 lost = few.bring(at_owners=True)
+            # The other entries have the contributions of `among`. With an entry of fewer ranks beside them the sum
+            # would be that of no one set.
             if (left := set(self._group.began) - set(lost)) == among:
                 bytes_of(self._work).reshape(entries, -1)[again] = found
                 return tuple(sorted({*failed, *lost}))
@@ -114,6 +118,7 @@ class PlannedSum:
         given, out, how, group, bring = self._given, self._out, self._how, self._group, self._planned.bring
         members, nothing, me, width = group.agreement.members, given[:0], group.rank, width_of(given, how)
         bounds = [how.entries * k // len(members) * width for k in range(len(members) + 1)]
+        # The b-th member owns block b: cut between entries, and as even as that allows.
         block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(members)}
         came = scratches(group, members, block[me].stop - block[me].start)
 
@@ -126,6 +131,7 @@ class PlannedSum:
         lacking, _ = bring(group, where, kind, task._replace(lengths=lengths), copies=False)
         if not lacking:
             fold(how, [came[rank] for rank in members], lengths[members.index(me)] // width)
+        # The second plan is another instance: its keys must not meet messages of the first that are still under way.
         group.restart()
         places, end = None if out is None else of_all({rank: out[block[rank]] for rank in members}), self._shape.target
         kind = to_all if end is None else to_one

@@ -63,6 +63,7 @@ def transfers_of(program: Schedule, rank: int, tags: int) -> tuple[Transfer, ...
     step, stride = rows.leaves(row, piece.place[mine]), rows.pace[row].astype(np.int64)
     columns = (sends, peer, piece.first[mine], piece.stop[mine], step, stride, rows.tree[row])
     for leaves, other, first, stop, at, apart, tree in zip(*(column.tolist() for column in columns), strict=True):
+        # `ends`: where the data of one source or target ends among the chunks. A transfer lies between two of them.
         inside = ends[np.searchsorted(ends, first, side="right") : np.searchsorted(ends, stop, side="left")]
         for a, b in pairwise([first, *inside.tolist(), stop]):
             found.append(Transfer(leaves, other, a, b, at + apart * (a - first), apart, tree, 0, 0))
@@ -71,6 +72,7 @@ def transfers_of(program: Schedule, rank: int, tags: int) -> tuple[Transfer, ...
 
 def with_tags(transfers: list[Transfer], tags: int) -> tuple[Transfer, ...]:
     """Return transfers by their steps, with tags: the same at both ends of an arc, if its transfers are in the same order."""
+    # By direction and peer. The same number may stand for a message to a rank and for one from it.
     arcs = defaultdict[tuple[bool, int], list[int]](list)
     for place, transfer in enumerate(transfers):
         arcs[transfer.sends, transfer.peer].append(place)
@@ -80,6 +82,7 @@ def with_tags(transfers: list[Transfer], tags: int) -> tuple[Transfer, ...]:
             raise PlanError(
                 f"{len(places):,} rows over one link are more than this MPI has tags ({tags:,}): plan fewer messages"
             )
+        # Else each transfer has as many tags as the others, and uses them by turns.
         enough = sum(transfers[p].stop - transfers[p].first for p in places) <= tags
         tag = 0
         for p in places:
@@ -107,6 +110,7 @@ class Expected:
 
     def planned(self, chunk: int, tree: int | None = None) -> int:
         """Return how many messages were to bring a chunk at all, or over one tree."""
+        # Ranges that begin at or before the chunk, less those that end there: how many have it.
         return bisect_right(self._first[tree], chunk) - bisect_right(self._stop[tree], chunk)
 
     def left(self, chunk: int, tree: int | None = None) -> int:
@@ -127,6 +131,7 @@ class Peers:
 
     def key(self, tag: int) -> Key:
         """Return the key of the message that has a tag."""
+        # A tag of 32 bits, in the two fields of a key that have 16 each.
         return Key(FrameKind.DATA, 0, tag >> 16, tag & 0xFFFF)
 
     def send(self, peer: int, tag: int, piece: Bytes, sure: bool) -> Ticket:

@@ -47,6 +47,7 @@ class Turns(Generic[Sending]):
         """Return whether a message of this step may begin; if not, ``next`` gives its sender back when it may."""
         if not self.limits(peer):
             return True
+        # Not past one that waits with an earlier step, which others need sooner.
         if self._busy < self._most and not (self._waiting and self._waiting[0][0] < step):
             self._busy += 1
             return True
@@ -64,4 +65,5 @@ class Turns(Generic[Sending]):
     def worth_a_look(self, going: Sequence[Sending]) -> Sequence[Sending]:
         """Return the transfers, in the order of their steps, in which something may have moved: mostly the first of them."""
         self._looks += 1
+        # Transfers are in the order of steps. Looking at each of thousands every time would take longer than sending.
         return going[:_FRONT] if self._most and self._looks % _OFTEN else going

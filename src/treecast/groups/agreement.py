@@ -78,6 +78,7 @@ class Agreement:
         self._awaited, self._instance, self.leaving = set[int](), 0, set[int]()
         # to whom this rank has not said yet that it is at the end of the call
         self._here: tuple[State, list[int]] | None = None
+        # By source, call, instance and stage; a decision has no stage. Those of later calls wait here for this rank.
         self.states: dict[tuple[int, int, int, int], State] = {}
         self._decisions: dict[tuple[int, int, int], Decision] = {}
 
@@ -113,6 +114,7 @@ class Agreement:
         elif rank in self.members and rank not in self.lost:
             self.pairs.add((min(rank, self.rank), max(rank, self.rank)))
         if rank not in self.lost:
+            # First: the transport tells of the shut rank once more, and that is no silence.
             self.lost.add(rank)
             if not proof:
                 self.silent.add(rank)
@@ -123,13 +125,16 @@ class Agreement:
         kind, call = key.kind, key.call
         if self.is_out:
             return
+        # From anybody: who has put this rank out may be out here.
         if kind == FrameKind.FENCE:
             self.leave()
         elif source not in self.members:
+            # It does not know that it is out, and would wait for ever.
             self._say(source, Key(FrameKind.FENCE), b"")
         elif source in self.lost:
             return
         elif kind == FrameKind.STATE:
+            # Who is at the end of this call has ended the one before.
             self.note_end(source, call - 1)
             if (call, key.instance) in self.log:
                 self._tell(source, call, key.instance)
@@ -191,6 +196,7 @@ class Agreement:
 
     def forget(self) -> int:
         """Drop the decisions that nobody can ask for any more; return the last call that all have ended."""
+        # Nobody asks about a call that all others have ended.
         last = min(map(self.end_of, self.others()), default=self.number)
         self.log = {key: made for key, made in self.log.items() if key[0] > last}
         return last
@@ -225,6 +231,7 @@ class Agreement:
         somebody lacks. Raises Evicted when the others go on without this rank, or it is in the smaller part.
         """
         self._instance, made = instance, None
+        # Each turn has a greater view, or a decision was told. Views are finite, so it ends.
         while made is None:
             self._awaited = set[int]()
             made = (yield from self._gather(need(), redo)) or (yield from self._adopt(need, fetch))
@@ -239,9 +246,11 @@ class Agreement:
         """
         mine = State(need.lacks, {need.has: 1 << self.rank}, *self._gone())
         rest = [rank for rank in self.members if not mine.dead >> rank & 1]
+        # All compute it from one view, so all have the same ranks go.
         shut = sets.cover([pair for pair in mine.pairs if set(pair) <= set(rest)])
         left = [rank for rank in rest if rank not in shut]
         if self.rank in shut:
+            # Its state tells the others which pair is broken.
             self._here = mine, [rank for rank in self.near() if rank not in shut] or self.others()
             self._say_here()
             yield from self.until(lambda: self._is_moved(mine) or shut.issuperset(self.others()))
@@ -319,6 +328,7 @@ class Agreement:
         has = 0
         for bits in state.has:
             has |= bits
+        # What somebody has is fetched; what nobody has is done anew, or stays missing.
         action = Action.AGAIN if state.lacks & has else Action.REDO if state.lacks and redo else Action.DONE
         return Decision(action, bits_of(set(self.members) - set(left)), state.lacks, state.has)
 
@@ -346,6 +356,7 @@ class Agreement:
                 self.check_in()
             lacks = need().lacks & ~made.missing
             if made.action == Action.DONE and lacks:
+                # The decider returned with data that this rank lacks: DONE holds here only with the same data.
                 yield from fetch(dict.fromkeys(ranks_of(lacks), rank))
                 if need().lacks & ~made.missing:
                     return None  # it has ended since

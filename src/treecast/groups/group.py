@@ -65,10 +65,10 @@ class Group:
         self.instance, self.began = 0, list(range(self.size))
         self.turn, self.overdue = Lock(), set[int]()
         self.together: Together | None = None
-        self._held, self._places = dict[int, Piece](), dict[int, Piece]()
+        self._held, self._places = dict[int, Piece](), dict[int, Piece]()  # what is here, where it goes
         self._wants, self.lacks = list[tuple[Key, int, Piece, Ticket]](), set[int]()
-        self._tickets = list[tuple[int, Ticket]]()
-        self._kept: dict[int, Kept] = {}
+        self._tickets = list[tuple[int, Ticket]]()  # sends that somebody still has to take
+        self._kept: dict[int, Kept] = {}  # by call, for ranks that ask after it has ended
         self.copies: Kept | None = None
         self._fetched, self._done, self.told = 0, 0, 0
         self.passed, self._past_kept = deque[Past](), dict[int, tuple[Any, ...]]()
@@ -134,7 +134,7 @@ class Group:
     def _give_kept(self, to: int, key: Key) -> None:
         here = self._held if key.call == self.agreement.number else {}  # of an earlier one they are the program's
         piece = self._kept.get(key.call, here).get(key.about, b"")
-        ticket = self.transport.send(self.seats[to], key._replace(kind=FrameKind.DATA), piece)
+        ticket = self.transport.send(self.seats[to], key._replace(kind=FrameKind.DATA), piece)  # nothing kept: a void
         if not ticket.over:
             self._tickets.append((to, ticket))
 
@@ -146,7 +146,7 @@ class Group:
         agreement.check_in()
         self.memory.begin(not (self._tickets or self._wants) and self.began == agreement.members)
         agreement.begin(part)
-        self.instance, self.began = -1, list(agreement.members)
+        self.instance, self.began = -1, list(agreement.members)  # `restart` makes it 0
         self.restart()
         number = agreement.number
         if not part:
@@ -178,7 +178,7 @@ class Group:
         """Begin an instance of the call."""
         self.instance += 1
         self._kept.pop(self.agreement.number, None)  # a part of it has ended at all that live
-        self.clear()
+        self.clear()  # keys have another stage now: messages of the last try are not taken for these
 
     def clear(self) -> None:
         """Begin a part of the call: nothing is held or lacked yet."""
@@ -323,7 +323,7 @@ class Group:
         if self.carrier.alone:
             return judge_alone(shape, self)
         small = shape.spread and (not shape.redo or shape.target is None) and not self.terms.sure
-        small = small and sum(map(len, self._places.values())) <= SMALL
+        small = small and sum(map(len, self._places.values())) <= SMALL  # what is kept for others is a copy
         if small and not (self.lacks or self.instance) and agreement.is_whole():
             self._keep()
             agreement.end_early([agreement.number])
@@ -347,7 +347,7 @@ class Group:
                 return None
             if made.action == Action.DONE:
                 break
-            self.instance += 1
+            self.instance += 1  # fetched data may be lacking again, if its giver dies
             yield from self.fetch(self._givers(made))
         if small:
             self._keep()
@@ -382,7 +382,7 @@ class Group:
     def end(self) -> None:
         """End a call, or a part of one."""
         self._done = self.agreement.number
-        self._take_back(False)
+        self._take_back(False)  # after an error others may not have read all
         self.unlike.is_inside = False
         self.waiting.record.end(self.made)
 

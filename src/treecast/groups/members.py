@@ -45,9 +45,11 @@ def cover(pairs: Collection[Pair]) -> set[int]:
         return set()
     ends = [rank for pair in pairs for rank in pair]
     worst = max(set(ends), key=lambda rank: (ends.count(rank), rank))
+    # Either this rank goes, or all with whom it has a broken pair do.
     near = {a + b - worst for a, b in pairs if worst in (a, b)}
     one = {worst} | cover([pair for pair in pairs if worst not in pair])
     two = near | cover([pair for pair in pairs if not near & set(pair)])
+    # The same at all ranks that know the same pairs: no order of arrival goes into it.
     return min(one, two, key=lambda out: (len(out), [-rank for rank in sorted(out)]))
 
 

@@ -43,13 +43,17 @@ class CallMemory:
 
     def begin(self, is_free: bool) -> None:
         """Begin a call: with the memory of the last one, or as much as that took; ``is_free``: nobody uses it any more."""
+        # Messages of the last call may still read or write it. The pieces keep it alive, and this call takes other
+        # memory.
         if not is_free:
             self._whole = scratch(0)
+        # What did not fit last time was new memory. The next call of the same kind finds room for all of it.
         elif len(self._whole) < self._used <= _MOST:
             self._whole = scratch(self._used)
         self._used = 0
 
     def take(self, count: int) -> Piece:
         """Return ``count`` bytes for this call."""
+        # Counted also when it does not fit: so the next call knows how much is needed.
         first, self._used = self._used, self._used + -(-count // _LINE) * _LINE
         return self._whole[first : first + count] if self._used <= len(self._whole) else scratch(count)

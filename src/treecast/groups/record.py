@@ -17,6 +17,7 @@ Past = tuple[int, tuple[Words, int], float, float]
 
 def site_hint() -> str:
     """Return what ends an error about calls: how their lines are found; "" where it has them."""
+    # A look at the stack takes time in each call. So it has to be asked for, and the error says how.
     return "" if _SITES else " (TREECAST_SITES=1 names their lines)"
 
 

@@ -10,8 +10,15 @@ from typing import NamedTuple
 from treecast.groups.members import Pair
 from treecast.transport.base import FrameError
 
+# A state, with w = (size + 7) // 8 bytes for each set of ranks:
+#
+#   pairs u16 | a u16, b u16 for each pair | lacks w | dead w | data w, ranks w for each kind of `has`
+#
+#  A decision: action u8 | out w | missing w | data w, ranks w for each kind of `has`
 _HEAD = struct.Struct("<H")
 _PAIR = struct.Struct("<HH")
+# With 1,024 ranks a set takes 128 bytes, so this bounds a state to about 16 KiB. Frames of control have 64 KiB at
+# most.
 _SETS = 64  # of data that ranks have, at most, of which a state tells
 View = tuple[int, tuple[Pair, ...]]
 """The dead, and the pairs of ranks that do not hear each other."""
@@ -59,8 +66,10 @@ def join(states: Sequence[State]) -> State:
         lacks |= state.lacks
         for data, ranks in state.has.items():
             has[data] = has.get(data, 0) | ranks
+    # The sets that fewest ranks have go first: these ranks could give least.
     while len(has) > _SETS:
         del has[min(has, key=lambda data: has[data].bit_count())]
+    # All have one view: the caller waits for that (`Agreement.awaited`).
     return State(lacks, has, *states[0].view)
 
 
@@ -114,6 +123,7 @@ def read_state(body: bytes, size: int) -> State:
         held = _pairs(has)
     except (struct.error, ValueError) as error:
         raise FrameError(str(error)) from None
+    # Who gets here is another process: whatever it sends must not reach the tables as a rank that is none.
     if not all(a < b < size for a, b in pairs):
         raise FrameError("a pair of ranks that are none")
     return State(lacks, held, dead, pairs)

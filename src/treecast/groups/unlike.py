@@ -29,6 +29,7 @@ COMPARED = 16
 _DIGESTS = 2 * COMPARED  # that ranks compare: some ranks may be so many calls ahead
 _LAST = Struct("<I")
 _WHY, _REFUSED = 1, 2  # the stages of a frame that says the whole error, and of one of a rank whose call is wrong
+# A call in words is a line. A frame of control has 64 KiB at most, and blocks of many lengths are shortened before.
 _LONGEST = 1 << 12  # bytes
 
 
@@ -44,8 +45,8 @@ class Unlike:
     ) -> None:
         self._ident, self._agreement, self._transport = ident, agreement, transport
         self._say, self._record = say, record
-        self._heard: dict[int, dict[int, str]] = {}
-        self._why: dict[int, str] = {}
+        self._heard: dict[int, dict[int, str]] = {}  # by call that is unlike: what each other rank has said it makes
+        self._why: dict[int, str] = {}  # by call: the error of ranks that wait in a circle
         self._refused, self._alone, self._explained = defaultdict[int, set[int]](set), alone, 0
         self.owed, self.is_inside, self.last = list[int](), False, 0
         self.now: tuple[float, int, tuple[Words, int]] | None = None
@@ -57,6 +58,7 @@ class Unlike:
     def begin(self, made: Made, is_wrong: bool = False) -> None:
         """Begin a call, or a part of it; ``is_wrong``: it is found to be so here, and all leave it."""
         call, self.is_inside = made.call, True
+        # A further part of a call has the digest of its first one.
         if call != self.last:
             digest = made.words.digest
             self.note(call, digest)
@@ -64,6 +66,8 @@ class Unlike:
         if is_wrong:
             self._refused[call].add(self._agreement.rank)
             self._heard.setdefault(call, {})
+        # Others have said so before this rank began the call. It answers now, and is not to raise the error once more
+        # afterwards.
         if call in self._heard:
             self.owed = [other for other in self.owed if other != call]
             self._tell(call)
@@ -73,6 +77,7 @@ class Unlike:
         mine, (least, most) = self.digests.tobytes(), sorted((self.last, last))
         for first in range(0, len(theirs), len(mine)):
             other = theirs[first : first + len(mine)]
+            # Only those calls that both tables still have, and both ranks have begun.
             for call in range(max(1, most - _DIGESTS + 1), least + 1) if other != mine or last != self.last else ():
                 place = 4 * (call % _DIGESTS)
                 if differ(self.digests[call % _DIGESTS], int.from_bytes(other[place : place + 4], sys.byteorder)):
@@ -136,6 +141,8 @@ class Unlike:
             self._heard[call] = {}
             if why:
                 self._why[call] = why
+            # Else this rank has not begun it: it tells the others when it does (`begin`), as only then it knows its
+            # own call.
             if call <= self._agreement.number // PARTS:
                 self._tell(call)
 
@@ -147,6 +154,8 @@ class Unlike:
         stage = _WHY if why else _REFUSED * (agreement.rank in refused)
         for rank in agreement.others() if stage or not by_itself else ():
             self._say(rank, Key(FrameKind.UNLIKE, call * PARTS, stage), body)
+        # Inside: its waits end by Broken. Else it has returned from the call with success, and owes the error to the
+        # next one.
         if call == self.last and self.is_inside:
             agreement.is_broken = True
         elif not by_itself:
@@ -183,6 +192,7 @@ class Unlike:
         agreement.is_broken, self._explained = False, 0
         agreement.check_in()
         calls = {agreement.rank: self._spell(call), **self._heard[call]}
+        # All say the same words here: the true difference lies in an earlier call, whose error is owed.
         if self.owed and len(set(calls.values())) == 1:  # they are out of step since another one
             return (yield from self.explain(self.owed.pop(0)))
         error = DeliveryError(self._error(call)) if refused else UnlikeCallsError(self._error(call))
@@ -224,6 +234,7 @@ class Unlike:
     def revoke(self) -> None:
         """Make no calls after those that have ended here; others leave theirs, but none that some rank has ended."""
         agreement = self._agreement
+        # A call that this rank is inside of, or was thrown out of, has not ended here.
         last = agreement.number - (self.is_inside or agreement.number > agreement.final)
         agreement.final = min(agreement.final, last)
         for rank in agreement.others():
@@ -255,10 +266,12 @@ def called(group: "Group", steps: Steps[T], words: Words = NO_WORDS, part: int =
         return found
     except Broken as broken:
         group.leave()
+        # Revoked by another rank: this one says how far it has come itself, and all keep the least.
         if group.agreement.number > group.agreement.final:
             group.unlike.revoke()
             raise
         error = yield from group.unlike.explain(group.agreement.number // PARTS)
+        # A rank that knows its own error raises that one: it tells more than what all others say of it.
         raise (broken.args[0] if broken.args else error) from None
     finally:
         group.end()

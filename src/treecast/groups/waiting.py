@@ -76,6 +76,7 @@ class Waiting:
         began, slow, late = monotonic(), self.slow, group.terms.late
         asks: float | None = slow
         looks: float | None = None  # when this rank asks, and looks at the answers, in seconds since it waits
+        # Three clocks: `asks` where the others are, `looks` at the answers a moment later, `late` judges them.
         while True:
             ends = [each for each in (late, asks, looks) if each is not None]
             self._transport.wait(until, max(0.0, began + min(ends) - monotonic()) if ends else None)
@@ -89,6 +90,8 @@ class Waiting:
                 self.ask(group)
                 asks, looks = asks + slow, asks + self.answers
             if late is not None and now >= late:
+                # First it says that it is here, as all do that wait so long, and waits as long once more. Only then
+                # it judges.
                 if not group.agreement.ask_all():
                     group.overdue |= {rank for rank in group.awaited() if self._is_late(group, rank)}
                     self.ask(group)
@@ -142,9 +145,11 @@ class Waiting:
             if group is not None:
                 group.catch_up()
                 self.describe(group)
+            # The question has the digests of the asker's last calls: unlike calls are found even where data has none.
             if group is not None and source in group.rank_at:
                 group.unlike.hear_last(group.rank_at[source], body)
             said = json.dumps(self._place(group)).encode()
+            # Where it is tells most. For whom it waits is left out before the frame gets too long.
             if len(said) > _LONGEST:
                 said = json.dumps(self._place(group)._replace(awaits=[], others=[], arcs=[])).encode()
             number = group.agreement.number if group is not None else 0
@@ -162,6 +167,7 @@ class Waiting:
             self._arcs[source] = arc
         if not place.others:
             self._arcs.pop(source, None)
+        # Between question and answer the call may have ended.
         if group is not None and group.unlike.is_inside:
             if place.is_inside and place.call == group.made.call:  # it waits for somebody itself
                 self._ask(group, set(place.awaits) & set(group.seats))
@@ -174,6 +180,7 @@ class Waiting:
         if group is None:
             return Whereabouts(0, False, 0.0, "", [], others, arcs)
         made, unlike = group.made, group.unlike
+        # The last call went past the group, and the record is not told of it yet.
         if unlike.last > made.call and not unlike.is_inside and unlike.quick:
             call, (words, _), _, ended = unlike.quick[-1]
             return Whereabouts(call, False, perf_counter() - ended, str(words), [], others, arcs)
@@ -185,6 +192,7 @@ class Waiting:
         """Return the ranks that this one waits for in a call of a group, as far as they have not begun it by their answers."""
         call = group.made.call
         seats = [group.seats[rank] for rank in group.awaited()]
+        # Who is in this call, too, waits for others. Only who has not begun it keeps this rank there.
         absent = [seat for seat in seats if (at := self.places.get((group.ident, seat))) and at.call < call]
         return Arc(self._transport.rank, group.ident, call, str(group.made), absent)
 
@@ -192,6 +200,7 @@ class Waiting:
         """Find ranks that wait for one another in calls of several groups; when they are seen twice, they do for ever."""
         arcs = {**self._arcs, self._transport.rank: self._arc(group)}
         circle = _circle(arcs, self._transport.rank)
+        # Answers are of different moments: a circle that is seen once may never have been there.
         if circle and circle == self._circle:
             for arc in circle[1:]:
                 self._transport.send(arc.seat, Key(FrameKind.HERE, stage=_CIRCLE), json.dumps(circle).encode())
@@ -200,6 +209,7 @@ class Waiting:
 
     def _leave(self, circle: list[Arc]) -> None:
         """Leave the call by which this rank is in a circle, as all in it do; one that has ended meanwhile is no part of it."""
+        # All begin with the lowest rank, so that all raise the same words.
         first = min(range(len(circle)), key=lambda place: circle[place].seat)
         mine = next((arc for arc in circle if arc.seat == self._transport.rank), None)
         group = None if mine is None else self.groups.get(mine.group)

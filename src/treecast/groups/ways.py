@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 
 WIDE = 64
 """Ranks up to which each has a connection to all others."""
+# Twelve neighbours: few connections, and any of 1,024 ranks is a few steps away.
 _SIDE = 6  # neighbours on either side, if survive asks for no more
 _LEAST = 2  # of them further away
 
@@ -23,6 +24,8 @@ class LivingGraph:
         self._place = {rank: place for place, rank in enumerate(living)}
         self._near = survive // 2 + 1
         far = max(_SIDE - self._near, _LEAST)
+        # Between the near ones and the whole circle, in equal ratios: each step leaves about the same share of the
+        # way.
         steps = (self._near * (size / self._near) ** (k / (far + 1)) for k in range(1, far + 1))
         self._skips = sorted({*range(1, self._near + 1), *map(round, steps)})
         self._below = dict[tuple[int, int], list[int]]()
@@ -32,6 +35,8 @@ class LivingGraph:
         if not self.is_wide:
             return [other for other in self.living if other != rank]
         here, count = self._place[rank], len(self.living)
+        # The near ones are counted among the living, so they close gaps. The far ones are counted among all ranks,
+        # and one that is gone is left out: so a death changes the neighbours of few.
         near = {self.living[(here + k) % count] for k in range(-self._near, self._near + 1)}
         far = {(rank + sign * skip) % self.size for skip in self._skips for sign in (-1, 1)}
         return sorted((near | far & self._all) - {rank})
@@ -47,9 +52,12 @@ class LivingGraph:
         half = self.size // 2
         ahead = (root - rank + half) % self.size - half  # how far the root is, and on which side
         sign, away = (1 if ahead > 0 else -1), abs(ahead)
+        # The skip that comes closest to the root, and does not go past it by more than is left: so each step comes
+        # nearer, and the ways of all ranks make a tree.
         for skip in sorted(self._skips, key=lambda skip: abs(away - skip)):
             if skip < 2 * away and (other := (rank + sign * skip) % self.size) in self._place:
                 return other
+        # All far ones are gone: the next that lives, on the side of the root.
         return self.living[(self._place[rank] + sign) % len(self.living)]
 
     def below(self, rank: int, root: int) -> list[int]:

@@ -87,6 +87,10 @@ def spell(datatype: str) -> str:
 
 @lru_cache(1 << 10)
 def _digest(words: Words) -> int:
+    #   31               8 7            0
+    #   | the call         | its type   |     0: not known here
+    #
+    # Where nothing is added a rank need not know the type, and has 0 there. So the first part does without it.
     hard = crc32(repr((words if words.op else words._replace(datatype=""))[:-1]).encode()) >> SOFT or 1
     soft = crc32(words.datatype.encode()) % ((1 << SOFT) - 1) + 1 if words.datatype else 0
     return hard << SOFT | soft
@@ -95,6 +99,7 @@ def _digest(words: Words) -> int:
 def site() -> str:
     """Return the line of the program that makes a call: the first one outside of treecast and PyTorch."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    # The frames of treecast and of torch.distributed stand between this one and the line of the program.
     while frame.f_back is not None and (_TORCH in (name := frame.f_code.co_filename) or name.startswith(_HERE)):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"

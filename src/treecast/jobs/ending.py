@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # it needs numpy, and a launcher does not
     from treecast.groups.group import Group
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# mpirun needs a moment to end its ranks, and to pass on their last words.
 _GRACE = 3.0  # seconds between asking mpirun to end and killing the rest
 _LOOK = 0.02
 _HOOKED = threading.Event()
@@ -64,6 +65,7 @@ def processes_of(leaders: Collection[int], known: Iterable[Process] = ()) -> set
     before = {each[:2] for each in known}
     new = {each for each in living if {each.session, each.pid} & {*leaders} or each[:2] in before}
     found = set[Process]()
+    # Level by level: children, their children, and so on.
     while new:
         found |= new
         parents = {each.pid for each in new}
@@ -89,6 +91,8 @@ def end_all(*children: "subprocess.Popen[bytes]") -> None:
     mpirun ends its ranks when it is asked to, also stopped ones. Those that have ended before are not asked.
     """
     leaders = {child.pid for child in children}
+    # Looked up before anything ends: a child whose parent has ended belongs to init, and nothing else would tell
+    # whose it was.
     known, until = processes_of(leaders), time.monotonic() + _GRACE
     for child in children:
         child.terminate()
@@ -131,6 +135,7 @@ def ended_by_signals() -> Generator[None]:
     """
 
     def end(number: int, frame: FrameType | None) -> None:
+        # From now on: a second Ctrl-C would otherwise leave processes behind.
         for each in _SIGNALS:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
@@ -173,6 +178,7 @@ def end_with_the_job(on_error: str, is_over: Callable[[], bool], abort: Callable
                 _STATUS.append((number, f"ended with {number}"))
             leave(status)
 
+        # An exit function does not hear with which status Python ends. So both ways to a status are noted on the way.
         sys.excepthook, sys.exit = note_exception, note_exit
         atexit.register(_end_early, is_over, abort)
         _HOOKED.set()

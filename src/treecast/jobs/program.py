@@ -51,22 +51,27 @@ _LOOK = 500  # ms after which a rank is looked at, where the kernel does not tel
 
 def main(words: list[str]) -> None:
     """Start the program in a child, and watch that."""
+    # 1. A program that only has to end with its parent: nothing is watched.
     if words[0] == "tied":
         end_with(int(words[1]), signal.SIGTERM)
         execute(words[2:])
     if launcher := os.environ.pop("TREECAST_TIE", ""):
         end_with(int(launcher))
+    # 2. The variables of the rank.
     for name, theirs in _TORCH.items():
         if f"OMPI_COMM_WORLD_{theirs}" in os.environ:
             os.environ.setdefault(name, os.environ[f"OMPI_COMM_WORLD_{theirs}"])
+    # 3. Its outputs, and no notes of a rank that was here before.
     streams = [RankOutput(file) for file in (1, 2)]
     go_past_mpirun()
     for name in ("ended", "why", "left", "lost"):  # of the rank in whose place this one comes
         with contextlib.suppress(OSError):
             job_file(f"{name}-{number_of_rank()}").unlink()
+    # 4. Two processes: the parent watches, and never comes back from that.
     watcher, child = os.getpid(), os.fork()
     if child:
         watch(child, streams, words[0] == "there")
+    # 5. The child becomes the rank. It dies with its watcher: nobody would tell of it otherwise.
     end_with(watcher)
     for stream in streams:
         stream.become()
@@ -77,6 +82,7 @@ def main(words: list[str]) -> None:
     if words[0] in ("exec", "there"):
         os.environ.setdefault("PYTHONUNBUFFERED", "1")  # it may start Python
         execute(words[1:])
+    # 6. A Python program, in this process: its exceptions and exits are seen.
     for file, name in ((1, "stdout"), (2, "stderr")):
         with contextlib.suppress(AttributeError):  # there is none
             renew(file, name)
@@ -133,6 +139,7 @@ class RankOutput:
         except OSError as error:  # the end of a terminal is one
             return -isinstance(error, BlockingIOError)
         rest += got
+        # Up to the last end of a line: only whole lines go out, so words of several ranks never share one.
         cut = 1 + max(rest.rfind(b"\n", first), rest.rfind(b"\r", first, -1))  # what begins with \r goes over a line
         cut = len(rest) if not cut and len(rest) > _LONGEST else cut
         lines = bytes(rest[:cut])
@@ -155,6 +162,7 @@ class RankOutput:
             self._log.write(lines)
         if self._tag:
             lines = b"".join(self._tag + line for line in lines.splitlines(keepends=True))
+        # A lock of the file system: the writers are processes of their own. It goes with the process that dies.
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             while lines:
@@ -199,6 +207,7 @@ def watch(child: int, streams: list[RankOutput], is_far: bool = False) -> NoRetu
     note("ended", str(status))
     for stream in streams:
         stream.close(is_over=True)
+    # mpirun and the launcher see this process alone: it ends as the rank did.
     if status < 0:
         os.kill(os.getpid(), signal.SIGKILL)
     if status > 0:
@@ -218,6 +227,8 @@ def pass_on(child: int, streams: list[RankOutput]) -> int:
         ends.register(os.pidfd_open(child), select.POLLIN)
     while True:
         for file, _ in ends.poll(_LOOK):
+            # Nothing comes any more, or nobody reads it: then the rank hears so at its next write, as without a
+            # watcher.
             if file in reads and not reads[file].pass_on():
                 ends.unregister(file)
                 reads[file].close()
@@ -230,6 +241,7 @@ def end_with(parent: int, number: int = signal.SIGKILL) -> None:
     """Have this process killed when its parent ends, even by SIGKILL; or sent another signal."""
     with contextlib.suppress(OSError, AttributeError):  # only Linux has it
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+    # The parent may have ended before the line above: then the kernel tells nobody.
     if os.getppid() != parent:
         os._exit(1)
 
@@ -329,6 +341,7 @@ def note(name: str, text: str, place: Path | None = None) -> None:
     with contextlib.suppress(OSError):
         mine = place.with_name(f".{place.name}")
         mine.write_text(text)
+        # Whole or not at all: a reader looks at any moment.
         os.replace(mine, place)
 
 

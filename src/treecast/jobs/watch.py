@@ -22,6 +22,7 @@ PATIENCE = 3.0  # seconds that a rank may take when it can wait for nobody any m
 _GRACE = 1.0  # seconds in which others may say themselves that they cannot begin
 _STOPPED = ("T", "t")
 _FEW = 8  # ranks that have not ended, which the launcher's line names
+# The end of a child wakes the launcher at once. This is for notes, which nobody announces.
 _LOOK = 0.05  # seconds between two looks at a job
 _PRINTING = 1.0  # seconds in which the words of ranks that fail together are passed on
 
@@ -86,6 +87,7 @@ class Watch:
                     return self.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up{_who_tells()}")
                 left = _LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic()))
                 await_end([child.pid for child in children() if child.returncode is None], left)
+            # A rank has failed, and others may be about to: with their words the line tells all.
             until = time.monotonic() + _PRINTING
             while len(self.noted("ended")) < self._ranks and time.monotonic() < until:
                 time.sleep(_LOOK)
@@ -109,6 +111,7 @@ class Watch:
         died = [code for code in codes.values() if code < 0]
         # who dies of its own error ends with a status, too
         first = [status for rank, status in own.items() if codes.get(rank, 0) < 0] + [128 - code for code in died]
+        # Nobody survived: the job cannot have ended well.
         if len(died) == self._ranks:
             status = first[0]
         with suppress(OSError, ValueError):
@@ -144,6 +147,7 @@ class Watch:
         self.has_begun = self.has_begun or len(joined) == self._ranks
         early = self.noted("ended").keys() - joined.keys() if came and not self.has_begun else ()
         who = name_ranks(early) if early else ""
+        # Those that wait may say a better reason themselves, and end with it.
         if self._begin(who) <= _GRACE:
             return None
         return self.ending(1, f"the job cannot begin without {who}, which ended before all were connected")
@@ -159,6 +163,7 @@ class Watch:
             now, lost = letters(self.status.parent), self.noted("lost").keys()
             stopped = {rank for rank in left if now.get(rank, "") in _STOPPED}
             rest = {rank: "stopped" if rank in stopped else "silent" for rank in left & (stopped | lost)}
+        # It has to be so, and to stay the same, for some seconds: notes come one after the other.
         if self._spell(str(rest) if rest.keys() == left else "") <= PATIENCE:
             return None
         status = 0 if well or 0 in codes.values() else 128 + signal.SIGKILL
@@ -171,6 +176,8 @@ def folder_of_job() -> Generator[Path]:
     """Make a temporary folder for the notes of a job, and remove those that launchers have left which were killed."""
     for path in Path(tempfile.gettempdir()).glob("treecast-*.*.*-*"):
         with suppress(OSError):
+            # The name has the launcher's identity, with dots for blanks. Z: it has ended, and cannot remove its
+            # folder any more.
             owner = path.name.split("-")[1].replace(".", " ")
             if _letter_of(owner) == "Z" and path.stat().st_uid == os.getuid():
                 shutil.rmtree(path, ignore_errors=True)
@@ -202,6 +209,7 @@ def _notes(folder: Path, name: str) -> dict[int, str]:
     """Return the notes of ranks, in the order of time."""
     notes: list[tuple[int, int, str]] = []
     for path in folder.glob(f"{name}-*"):
+        # A note may go while they are read.
         with suppress(OSError, ValueError):
             rank = int(path.name.partition("-")[2])
             notes.append((path.stat().st_mtime_ns, rank, path.read_text(errors="replace")))

@@ -34,6 +34,7 @@ def inside_mpirun() -> bool:
 def tags_of(mpi: Any) -> int:
     """Return how many tags a message can have, of 2^15 at least. Open MPI keeps that on MPI_COMM_WORLD, not on parts of it."""
     most = mpi.COMM_WORLD.Get_attr(mpi.TAG_UB)
+    # 32,767 is the least upper bound that the standard allows.
     return (32767 if most is None else int(most)) + 1
 
 
@@ -66,4 +67,5 @@ def abandon(mpi: Any, messages: Iterable[tuple[Any, Any]]) -> None:
 
     ``messages``: requests, each with its memory. A wait would not do: a message that a cut link has broken off never ends.
     """
+    # The list itself keeps the memory alive. It is gone through at each new one, so it does not grow without end.
     _ABANDONED[:] = [each for each in (*_ABANDONED, *messages) if is_under_way(mpi, each[0])]

@@ -17,6 +17,7 @@ from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.transport.base import Key, Until
 
+# A message of an earlier call that comes late has another tag.
 _EPOCHS = 16  # calls after which tags are used again
 
 
@@ -67,6 +68,8 @@ class Plans:
 
     @staticmethod
     def _lose(group: Group, rank: int, proof: bool, why: str) -> None:
+        # Silence here says little: plans alone go over this duplicate. Over the group's own transport a rank is
+        # judged silent.
         if proof:
             group.lose(rank, True, why)
 

@@ -93,6 +93,8 @@ class Reader(reader.Reader):
         mpi = self._mpi
         with self._lock:
             own, status = self._own(), mpi.Status()
+            # A message to itself has MPI lay out any datatype as contiguous bytes. A matched probe tells how many
+            # there are.
             request = own.Isend(argument, 0, 0)
             message = own.Mprobe(0, 0, status)
             packed = mpi.buffer.allocate(status.Get_elements(mpi.BYTE))
@@ -107,6 +109,7 @@ class Reader(reader.Reader):
     def _check(self, argument: Any, form: str, writable: bool) -> None:
         """Have mpi4py read an argument, and raise what it finds wrong; nothing is written."""
         none, byte = [0] * self._size, self._mpi.BYTE
+        # The other end is empty, so mpi4py reads the argument, and MPI moves nothing, or finds that there is no room.
         nothing = {
             "vector": [bytearray(), (none, none), byte],
             "typed": [bytearray(), none, none, [byte] * self._size],

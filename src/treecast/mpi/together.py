@@ -66,9 +66,12 @@ class MpiTogether(Together):
         ticket = Ticket()
         if not self.is_over:
             self.under_way = perf_counter()
+            # MPI waits in here as long as the slowest rank takes. Only a side thread can answer others then, and end
+            # the call.
             self._lock.release()
             try:
                 call(*arguments)
+            # Whatever failed here, the others have to leave the call, too: revoking ends it at all of them.
             except self._mpi.Exception:
                 self.end()
             finally:

@@ -19,6 +19,9 @@ from treecast.transport.marks import PARTS
 
 _HEAD = struct.Struct("<BBHIHHI")  # as over sockets, without a length
 _COUNT = struct.Struct("<Q")
+#   0                  frames of control, with a head of their own
+#   1 ... F - 1        1 + (((call mod calls) * 64 + stage) * 2 + group) * 2^bits + some bits of the digest
+#   F ... 2 F - 1      fetched data, by the number of the fetch
 _CONTROL = 0  # the tag of frames of control
 _STAGES = 1 << 6  # of a call, whose messages have tags of their own
 _DIGEST = 12  # bits of a digest that a tag has, where there are enough tags
@@ -28,6 +31,7 @@ _QUIET = 1e-3  # seconds of nothing after which a rank naps between looks
 _SOON = 5e-5  # the same where ranks pass things on to one another
 _NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 1e-4, 1e-3  # of the time since something moved, in seconds
 _CHECK = 1e-2  # seconds of nothing after which MPI is asked who has failed
+# The eldest end first, as a rule. A test of each of thousands in every look would take all the time.
 _FRONT, _OFTEN = 64, 16  # messages that are looked at, the eldest, and every how many looks all are
 
 
@@ -66,6 +70,8 @@ class MpiTransport(Transport):
         self._bits = max(0, min(_DIGEST, (room // _LEAST).bit_length() - 1))
         self._calls = max(1, room >> self._bits)
         self._status, self._byte = mpi.Status(), mpi.BYTE
+        # Before the communicator is freed both sides compare these, as a message that is left would go to a later
+        # communicator.
         self._sent, self._came = [0] * self.size, [0] * self.size  # messages, for ``settle``
         self._due: dict[int, int] = {}
         self._gave_up = False  # something that may still come
@@ -107,6 +113,8 @@ class MpiTransport(Transport):
         if source in self.lost:
             ticket.end(lost=True)
         else:
+            # With a deadline a receive may be given up, and MPI still write: never into memory that the program has
+            # back by then.
             landing = None if self.deadline is None else self.mpi.buffer.allocate(len(place))
             into = place if landing is None else landing
             self._post(self.comm.Irecv, into, _Posted(source, self._tag(key), ticket, place, landing))
@@ -169,6 +177,7 @@ class MpiTransport(Transport):
         for posted in given_up:
             posted.ticket.end(lost=True)
             if posted.place is not None:
+                # A receive alone: MPI has no way to take back what is sent.
                 with suppress(self.mpi.Exception):  # where MPI cannot any more
                     posted.request.Cancel()
         abandon(self.mpi, [(each.request, each.landing) for each in given_up])
@@ -185,6 +194,7 @@ class MpiTransport(Transport):
             return
         began = moved = time.monotonic()
         while True:
+            # As long as something moves there is no nap, and nobody is judged.
             if self._move():
                 moved = time.monotonic()
                 self.raise_error()
@@ -196,10 +206,12 @@ class MpiTransport(Transport):
             now = time.monotonic()
             if seconds is not None and now - began >= seconds:
                 return
+            # Only in quiet: asking MPI takes longer than a look at a message.
             if now - max(moved, self._checked) > _CHECK:
                 self.check(now)
             self.watch_time()
             self.raise_error()
+            # There may be more ranks than cores, and the one that is waited for may need this one.
             os.sched_yield()
             naps = self.polite or self.deadline is not None or not self._posted
             if naps and now - moved > (_SOON if self.polite else _QUIET):
@@ -223,6 +235,7 @@ class MpiTransport(Transport):
             if not each.request.Test(self._status):
                 return False
         except self.mpi.Exception as error:
+            # The message is over all the same: it was cut off, and its length tells both sides of the error.
             is_longer = error.Get_error_class() == self.mpi.ERR_TRUNCATE
             each.ticket.end(int(self._status.Get_count(self._byte)) if is_longer else 0, not is_longer)
             self._came[each.peer] += is_longer
@@ -242,8 +255,12 @@ class MpiTransport(Transport):
     def _drop_left(self, source: int, key: Key) -> None:
         """Drop messages of calls that were left, which come before all others of a rank."""
         here = key.call % self._calls
+        # Call numbers return after `calls`: what is more than half of them behind is forgotten, before it would mean
+        # a later call.
         self._left = {each for each in self._left if (here - each[0]) % self._calls <= self._calls // 2}
         with suppress(self.mpi.Exception):
+            # MPI keeps the messages of a sender in order: those that were left stand before the one that is asked for
+            # now.
             while self.comm.Iprobe(source, self.mpi.ANY_TAG, self._status):
                 place = self._place_of(tag := self._status.Get_tag())
                 is_data = _CONTROL < tag < self._fetches
@@ -261,9 +278,11 @@ class MpiTransport(Transport):
         if not (self._handlers or self.is_closed):
             return False
         moved, status = False, self.mpi.Status()
+        # After the end data is taken, too, and dropped: `settle` waits until all that was sent has come.
         tag = self.mpi.ANY_TAG if self.is_closed else _CONTROL
         while True:
             try:
+                # A matched probe: another thread cannot take the message between the probe and the receive.
                 message = self.comm.Improbe(self.mpi.ANY_SOURCE, tag, status)
                 if message is None:
                     return moved
@@ -302,6 +321,8 @@ class MpiTransport(Transport):
         source, place = status.Get_source(), self._place_of(status.Get_tag())
         group, number = place % 2, place // 2 // _STAGES
         call = self.marks.now(group)
+        # The tag of a message that nobody takes has bits of its call's digest. Other bits than mine: the ranks make
+        # unlike calls.
         bits = status.Get_tag() - 1 & ((1 << self._bits) - 1)
         mine = self.marks.bits(Key(FrameKind.DATA, call * PARTS, group=group), self._bits)
         is_now = any((call * PARTS + part) % self._calls == number for part in range(PARTS))
@@ -357,6 +378,7 @@ class MpiTransport(Transport):
         communicator that it numbers alike, or end the job for it.
         """
         others, fails = [rank for rank in range(self.size) if rank != self.rank], bool(self.lost) or self._gave_up
+        # How many messages this rank has sent, with this one; 0: that cannot be told, so nobody is to wait for them.
         for rank in others:
             self._say(rank, Key(FrameKind.BYE), _COUNT.pack(0 if fails else self._sent[rank] + 1))
         self.awaited = lambda: [rank for rank in others if rank not in self._due]

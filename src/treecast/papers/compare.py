@@ -238,6 +238,7 @@ def _compare(
     for kind, _ in jobs:
         Collective(kind, 1, many)  # raises when there is no such collective, or too few or too many messages
     cases = [(kind, network, wanted) for kind, wanted in jobs for network in networks]
+    # All are checked before the first is planned, which may take minutes.
     for kind, network, wanted in cases:
         _check_copies(kind, network, wanted)
     entries = list[Entry]()

@@ -86,6 +86,7 @@ def by_rotation(job: Job[Rotational], wanted: Preferences) -> Built:
     Nothing may hang below a ragged pair: who states the preferences has to see to that.
     """
     network, messages, k = job.network, job.collective.messages, job.network.ports
+    # x/m whole orbits of each necklace, and x mod m trees of one orbit more.
     whole, rest = np.divmod(job.copies, k // wanted.size)
     place, necklace = np.nonzero(np.arange(k)[:, None] < whole)
     tree = wanted.order[place, necklace]
@@ -118,6 +119,7 @@ def _ragged(job: Job[Rotational], wanted: Preferences, whole: Ints, rest: Ints) 
             turned = range(turn, turn + k, size)
             trees, ports = [(tree + i) % k for i in turned], [(port + i) % k for i in turned]
             found.append((int(network.rotate(wanted.node[column], turn)), trees, ports, messages * int(rest[column])))
+    # What does not divide evenly is dealt so that no port has more than one chunk above another.
     more = deal_evenly([(ports, chunks % len(ports)) for _, _, ports, chunks in found], k)
     load, rows, table = [0] * k, list[tuple[int, ...]](), list[list[tuple[int, int]]]()
     for (node, trees, ports, chunks), extra in zip(found, more, strict=True):
@@ -155,6 +157,7 @@ def deal_evenly(groups: list[tuple[list[int], int]], ports: int) -> list[set[int
         chosen.append(set(sorted(own, key=lambda port: load[port])[:count]))
         for port in chosen[-1]:
             load[port] += 1
+    # The mean, rounded up: no dealing can do with less.
     most = -(-sum(load) // max(ports, 1))
     while max(load, default=0) > most:
         chain = _find_chain(groups, chosen, load, most)
@@ -173,6 +176,7 @@ def _find_chain(
     """Return exchanges (group, port, port instead) that take one from the busiest port to one below ``most``, if there are."""
     busiest = load.index(max(load))
     chains: dict[int, list[tuple[int, int, int]]] = {busiest: []}
+    # Breadth first: the shortest chain changes fewest groups.
     queue = [busiest]
     for port in queue:
         for group, (own, _) in enumerate(groups):

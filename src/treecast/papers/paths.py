@@ -87,6 +87,8 @@ def _calling_paths(cube: Network, node: int, root: int, dims: tuple[int, ...]) -
         way, when = [root], list[int]()
         for number, i in enumerate(places):
             way.append(way[-1] ^ 1 << dims[i])
+            # In the first phase dimension i is used in step i alone. Whoever needs it again, or earlier, calls in the
+            # second.
             late = number > 0 and i <= first  # its turn in the first phase is over
             when.append(i + cube.ports * late)
         ways.append(way)

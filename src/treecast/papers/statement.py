@@ -43,6 +43,7 @@ class Statement(NamedTuple):
     def check(self, n: int) -> Checked:
         """Return whether all claims hold for one n."""
         detail = ""
+        # Claims are computed one by one: the first that is false ends it.
         for holds, detail in self.claims(n):
             if not holds:
                 return Checked(False, detail)

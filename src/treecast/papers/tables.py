@@ -85,6 +85,7 @@ def _table(name: str, network: Network, messages: int, copies: int) -> BoundTabl
     nodes, degree, far = network.nodes, max(1, network.ports), max(1, network.diameter)
     t, total = sum_of_distances(network), messages * copies
     sends = (messages * (nodes - 1), total * (nodes - 1), total * nodes * (nodes - 1), total * t, total * nodes * t)
+    # What crosses the arcs of the busiest node, which has `degree` of them.
     through = (messages, total, total * (nodes - 1), total * (nodes - 1), total * t)  # over the arcs of one node
     steps = [-(-most // degree) for most in through]
     steps[0], steps[1] = steps[0] + far - 1, steps[1] + far - 1

@@ -127,12 +127,14 @@ def _last(statement: Statement, up_to: int | None) -> int:
 def _find(statement: Statement, letter: str, up_to: int | None) -> CheckedStatement:
     began, details, holds = time.perf_counter(), list[str](), True
     last = _last(statement, up_to)
+    # Right so far: a statement that is known to be false from n on must not be found true there.
     checked, as_known = f"{letter} = {statement.least} … {last}", last < (statement.false_from or last + 1)
     for n in range(statement.least, last + 1):
         with part_of(f"{statement.name}, {letter} = {n}"):
             report(0, 1)
             holds, detail = statement.check(n)
         if not holds:
+            # A counter-example is known only where it is the known one.
             checked, as_known, details = f"{letter} = {n}", n == statement.false_from, [detail]
             break
         details.append(detail)

@@ -47,6 +47,7 @@ _INSIDE = re.compile(
     r"(^|/)torch/(distributed|nn|utils|autograd|optim|cuda|_)|(^|/)treecast/(calls|groups|jobs|mpi|tcp|torch)/"
     r"|^<frozen|threading\.py$|^\?\?"
 )
+# No call of a job has such a number. A stranger's numbers must not overflow when they are added.
 _MOST = 1 << 40
 
 
@@ -123,6 +124,7 @@ def _ints(values: Iterable[object], what: str) -> tuple[int, ...]:
 def _elements(shapes: Any) -> tuple[int, ...]:
     """Return how many elements tensors have. Whatever is no list of lists of numbers raises FormatError before it is walked."""
     try:
+        # Only how many elements there are: ranks may give one tensor other shapes.
         return tuple(math.prod(_ints(iter(shape), "a size")) for shape in shapes or ())
     except TypeError:
         raise FormatError("the sizes of a call are no lists of lists of numbers: write [[2, 3]]") from None
@@ -153,6 +155,7 @@ def _kind_of(entry: dict[str, Any], tables: Tables) -> int:
         raise FormatError("an entry is no call: each has a profiling_name and datatypes, which are texts")
     said = {**entry, **_dict(entry["treecast"])}
     more = tuple(f"{key} {_plain(said[key])}" for key in ("root", "op") if said.get(key) not in (None, ""))
+    #   gloo:all_reduce      nccl:send 0->1      nccl:recv 1<-0
     kind, match = name.split(":")[-1].split(" ")[0][:80], _TO_ONE.search(name)
     sides = _LIKE.get(kind, "" if is_exchange(kind) or kind.endswith("_v") else "io")
     elements = {"i": _elements(entry["input_sizes"]), "o": _elements(entry["output_sizes"])}
@@ -233,6 +236,7 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
     calls["kind"] = _numbered(found.digests(rows), tables.known, kind)
     calls["group"] = _numbered(found.digests(np.stack([column[key] for key in _OF_GROUP], 1)), {}, group)
     calls["place"] = _numbered(found.digests(column["frames"][:, None]), tables.lines, place)
+    # Old records have `seq_id` alone; of newer ones sends and receives have a count of their own.
     of_all, to_one = column["collective_seq_id"] != 0, column["is_p2p"] > 2
     column["number"] = np.choose(
         2 * to_one + of_all, [column["seq_id"], column["collective_seq_id"], *[column["p2p_seq_id"]] * 2]
@@ -242,6 +246,7 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
         ("number", "number", _MOST),
         ("begun", "time_created_ns", 1 << 62),
     ):
+        # Plain values: the last bit is set where it is a whole number, which stands before it.
         values = np.where(column[key] & 1, column[key] >> 1, 0)
         if ((column[key] & 1 == 0) & (column[key] > 2)).any() or (values < -1).any() or (values >= most).any():
             raise FormatError(f"{key} is not a number from 0 to {most - 1}")

@@ -69,6 +69,7 @@ class JobRecord:
         self.is_over = bool(dumps) and len(gone) == len(self.dumps)
         self.gone = set[int]() if self.is_over else gone  # a job that somebody has ended tells of none
         self.backend = next(iter(Counter(d.backend for d in dumps if d.backend).most_common(1)), ("?", 0))[0]
+        # In this order: each stands on the one before.
         self._collect()
         self.way = self.kinds["way"].astype(np.int8)[self.calls["kind"]]
         self._name_members(ranks)
@@ -140,6 +141,7 @@ class JobRecord:
         if not len(which):
             return
         rows, kinds = self.calls[which], self.kinds[self.calls["kind"][which]]
+        # Each pair of group and peer once: a row for each call would look up the same members again and again.
         peers, peer = np.unique(rows["group"].astype(np.int64) << 32 | kinds["peer"], return_inverse=True)
         known_to: list[list[int]] = np.stack([peers >> 32, peers & (1 << 32) - 1], 1).tolist()
         other = np.array([m[k] if k < len(m := self.groups[g].members) else -1 for g, k in known_to])[peer]
@@ -155,6 +157,7 @@ class JobRecord:
 
     def _put_together(self) -> None:
         order = np.flatnonzero(self.meets >= 0)
+        # Group and number in one key: sorted, all that met lies side by side, by rank.
         key = self.meets << 40 | self.turns
         order = order[np.argsort(key[order], kind="stable")]
         key, calls = key[order], self.calls[order]
@@ -167,6 +170,7 @@ class JobRecord:
             for name, join in (("begun", np.minimum), ("ended", np.logical_and), ("completed", np.logical_or)):
                 self.made[name] = join.reduceat(calls[name], starts)
         together, like = dict[tuple[int, ...], int](), self.kinds["like"][calls["kind"]]
+        # Several calls under one number went as one (coalesced): they have one signature together.
         for row in np.flatnonzero(stops - starts > 1).tolist():
             likes: tuple[int, ...] = tuple(like[starts[row] : stops[row]].tolist())
             if likes not in together:

@@ -12,6 +12,7 @@ from treecast.records.unlike import find_unlike
 from treecast.records.verdict import Verdict
 from treecast.records.waits import ROOTED, Waits
 
+# Clocks of hosts differ by some ms. One late call is nothing; five are a habit.
 _LATE, _CALLS = 0.02, 5
 _MOST = 4
 
@@ -33,6 +34,7 @@ def judge(
     found = [verdict for verdict, _ in unlike[:1]]
     if unlike[1:]:
         notes.append(f"later calls of {count_of(len(unlike) - 1, 'other group')} differ as well")
+    # Else the difference is past, and is told beside whoever is waited for now.
     if found and not unlike[0][1]:
         blamed = []  # they wait since the calls differ
     alive = [verdict for verdict in blamed if not job.gone.issuperset(verdict.ranks)] if runs else []
@@ -60,6 +62,7 @@ def _firm(job: JobRecord, blamed: list[Verdict], notes: list[str]) -> list[Verdi
     ended = sorted((verdict for verdict in blamed if verdict.kind == "ended"), key=lambda verdict: verdict.since)
     if ended:
         first, later = ended[0], tuple(rank for verdict in ended[1:] for rank in verdict.ranks)
+        # So many missing records are files that were not given rather than deaths.
         if len(later) >= max(4, len(job.dumps)):
             text = f"{1 + len(later)} of {job.size} ranks that are waited for left no record"
             ended = [Verdict("cannot", (), text, waiting=first.waiting)]
@@ -83,6 +86,7 @@ def _find_early(job: JobRecord) -> list[int]:
     for (rank, group), (_, ended) in job.end.items():
         if group < job.several and ended > most.get(group, 0) and (row := job.made_by(rank, group, ended)) is not None:
             kind = job.signatures[int(row["like"])].kind
+            # Nobody ends an allreduce before all have begun it. Calls with a root tell nothing of that kind.
             if row["completed"] and kind not in ROOTED and "+" not in kind:
                 most[group] = ended
     for group, number in most.items():
@@ -106,6 +110,7 @@ def _was_running(job: JobRecord, taken: float | None) -> bool:
     gaps = [np.diff(np.sort(calls["begun"][-200:])) for rank in job.dumps if len(calls := job.of(rank)) > 2]
     if quiet is None or sum(map(len, gaps)) <= 20:
         return False
+    # Ten times the usual gap between calls, within reason. A clock that is 1.5 s behind is no surprise.
     return -1.5 <= quiet < min(max(10 * float(np.median(np.concatenate(gaps))) / 1e9, 0.5), 30)
 
 

@@ -48,6 +48,7 @@ def read_log(text: str, tables: Tables) -> list[Dump]:
     found = list[Dump]()
     for rank, mine in entries.items():
         data = {"entries": mine, "pg_config": groups.get(rank, {}), "pg_status": status.get(rank, {}), "version": "log"}
+        # As a record of one call: all that judges records then judges logs, too.
         dump = read_dump(Plain(pickle.dumps(data)), rank, tables)
         dump.local = {}
         found.append(dump)

@@ -23,6 +23,7 @@ MOST_BYTES = 1 << 30
 """The most bytes of a file, unpacked."""
 BROKEN = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, struct.error)
 """What it raises to take a stranger's data for something else."""
+# Tables of this many rows take about 1.5 GB at most. Records have far fewer.
 _MOST_OPCODES = 1 << 24
 _BEHIND = np.full(256, -1, np.int64)
 """Of each opcode of plain data how many bytes follow it; 100 + n where n bytes follow that say how many more do."""
@@ -72,11 +73,13 @@ class Plain:
             raise FormatError("it is empty")
         if begin in b"{[":
             try:
+                # JSON goes the same way: it becomes a pickle of our own, so one parser makes the tables.
                 data = pickle.dumps(json.loads(data), 2)
             except (ValueError, RecursionError) as error:
                 raise FormatError(f"it cannot be read: {type(error).__name__}") from None
         elif begin != b"\x80":
             raise FormatError("it is neither a pickle nor JSON")
+        # No opcode is shorter than a byte: so many values there are at most.
         most = min(len(data), _MOST_OPCODES) + 1
         self._data, self._made = data, dict[int, Any]()
         self.cells, self.texts, self.boxes = (np.empty((most, n), np.int64) for n in (2, 3, 4))
@@ -128,6 +131,7 @@ class Plain:
 
         if value & 15 != 2 * LIST:
             raise FormatError("it has no list of entries: write the dump of a flight recorder")
+        # Keys are compared by numbers, and no text is made of them.
         digests = [reduce(mix.plain, key.encode(), len(key)) for key in keys]
         table = np.zeros((int(self.boxes[value >> 4, 3]), len(keys)), np.int64)
         known = np.zeros(len(self.texts), np.int64)

@@ -70,6 +70,7 @@ def _read_json(text: str) -> list[CallCounts]:
             kinds = [kind for kind in first if len({each.get(kind, 0) for each in made.values()}) > 1]
             ranks = defaultdict[int, list[int]](list)
             for rank, each in sorted(made.items()):
+                # All kinds that differ are added: who has launched least in all is behind.
                 ranks[sum(int(each.get(kind, 0)) for kind in kinds)].append(rank)
             rows = tuple((count, len(some), tuple(some)) for count, some in sorted(ranks.items()) if kinds)
             if rows or missing:

@@ -52,6 +52,7 @@ def _sources(path: str | os.PathLike[str], found: Found) -> Iterator[_Source]:
             if file.name.startswith(".") or (place.is_dir() and not file.is_file()):
                 continue
             status = file.stat()
+            # Looked at before it is read: a stranger's file must not take all memory.
             if status.st_size > MOST_BYTES:
                 found.refused.append(f"{file.name}: it is longer than {MOST_BYTES >> 30} GiB")
             elif file.name.endswith((".tar", ".tar.gz", ".tgz")):
@@ -67,6 +68,7 @@ def _members(file: Path, found: Found) -> Iterator[_Source]:
     try:
         with tarfile.open(file) as archive:
             for member in archive:
+                # The sizes that the archive says, before anything is unpacked.
                 left -= member.size
                 if left < 0:
                     raise FormatError(f"it holds more than {MOST_BYTES >> 30} GiB")
@@ -94,6 +96,7 @@ def ranks_of(names: Sequence[str], pattern: str = "") -> list[int]:
     if all(said):
         return [int(match[1][:9]) for match in said if match]
     numbers = [[int(each[:9]) for each in re.findall(r"\d+", _PACKED.sub("", _PACKED.sub("", name)))] for name in names]
+    # The last number first: names end with the rank more often than they begin with it.
     for k in range(1, min(map(len, numbers), default=0) + 1):
         column = [row[-k] for row in numbers]
         if len(set(column)) == len(names):
@@ -122,12 +125,14 @@ def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
             if is_ras(head):
                 found.counts += read_ras(source.data.decode(errors="replace"))
                 found.has_counts = True
+            # A text by its name, unless it begins as a pickle (0x80) or as JSON does.
             elif source.name.endswith(_TEXTS) and head[:1] not in (b"\x80", b"{"):
                 text = source.data.decode(errors="replace")
                 found.dumps += read_log(text, found.tables)
                 if stack := read_stack(text):
                     stacks[source.name] = stack
             else:
+                # A ring is read as the dump that PyTorch would have written: from there on all goes one way.
                 is_ring = head.startswith(MAGIC)
                 ring = read_ring(source.data, source.place, source.written) if is_ring else {}
                 data = Plain(pickle.dumps(ring) if is_ring else source.data)
@@ -175,12 +180,14 @@ def _name_ranks(found: Found, pattern: str) -> None:
     try:
         ranks = ranks_of([dump.name for dump in named], pattern) if named else []
     except FormatError:
+        # The names tell nothing. Dumps may say it themselves, unless a pattern was asked for.
         ranks = [dump.rank for dump in named]
         if pattern or min(ranks) < 0:
             raise
     for dump, rank in zip(named, ranks, strict=True):
         dump.rank = rank
     kept = dict[int, Dump]()
+    # Logs have no file of their own, and come first: a record with a file takes their place.
     for dump in sorted(found.dumps, key=lambda dump: (dump.name != "", dump.written)):
         if (older := kept.get(dump.rank)) and older.name and not older.backend == dump.backend == "treecast":
             found.refused.append(f"{older.name}: {dump.name} is newer, and of rank {dump.rank}, too")

@@ -11,6 +11,8 @@ from treecast.errors import FormatError
 from treecast.records.plain import BROKEN
 
 MAGIC = b"treecast ring 1\n"
+#   magic 16 | JSON's length u32 | where rows begin u32 | bytes of a row u32 | rows u32 | JSON ...
+#   row: number u64 | began i64 | ended i64 | call i64 | JSON's length u16 | failed u8 | JSON ...
 HEAD = Struct("<16s4I")
 """``MAGIC``, the length of the head's JSON, where rows begin, the bytes of a row, and how many there are."""
 ROW, NUMBER, ENDED = Struct("<Q3qH?"), Struct("<Q"), Struct("<q")
@@ -38,8 +40,10 @@ def read_ring(data: bytes, place: str, written: float) -> dict[str, Any]:
                 entries.append(entry)
         about = head["treecast"]
         is_here = about["host"] == socket.gethostname() and os.path.exists(place)
+        # The same name may be another file by now, which another process has locked.
         is_here = is_here and os.stat(place).st_ino == about["file"]
         about["taken_ns"] = time.time_ns() if is_here else int(written * 1e9)
+        # The system lets go of a lock when its process ends, however it does.
         about["gone"] = is_here and not about["closed"] and about["pid"] != os.getpid() and _is_free(place)
         entries.sort(key=lambda entry: entry["record_id"])
         return {"version": "2.10", "pg_status": {}, **head, "entries": entries}

@@ -18,6 +18,7 @@ def find_strays(job: JobRecord) -> dict[int, tuple[int, int]]:
     titles = np.array([words[group.words] for group in job.groups] or [0], np.int64)
     calls = job.calls
     kinds = job.kinds[calls["kind"]]
+    # One number says title, signature, direction and how far the peer is: calls of one number are alike.
     token = titles[calls["group"]] * (len(job.signatures) + 1) + kinds["like"]
     token = (token * 3 + kinds["way"]) * (1 << 24) + kinds["shift"]
     rows = {rank: job.span(rank) for rank in job.dumps if len(job.of(rank))}
@@ -25,6 +26,7 @@ def find_strays(job: JobRecord) -> dict[int, tuple[int, int]]:
         rows = _begin_together(job, rows, titles)
     tokens = {rank: token[begin : job.span(rank) + len(job.of(rank))].tolist() for rank, begin in rows.items()}
     found, together = dict[int, tuple[int, int]](), [list(rows)]
+    # Call by call, ranks that were together so far part by their next call.
     for i in range(max(map(len, tokens.values()), default=0)):
         after = list[list[int]]()
         for some in together:
@@ -48,6 +50,7 @@ def _begin_together(job: JobRecord, rows: dict[int, int], titles: Ints) -> dict[
         mine = job.of(rank)
         of_all = np.flatnonzero(job.way[begin : begin + len(mine)] == 0)
         keys = titles[mine["group"][of_all]] << 40 | mine["number"][of_all]
+        # Backwards, so that of several calls of one key the first stays.
         places[rank] = dict(zip(keys[::-1].tolist(), (begin + of_all[::-1]).tolist(), strict=True))
     common = set[int].intersection(*map(set, places.values()))
     first = min(sorted(common), key=lambda key: sum(each[key] for each in places.values()), default=-1)

@@ -10,6 +10,7 @@ from treecast.records.dump import Calls, is_exchange
 from treecast.records.job import JobRecord, spell_ranks
 from treecast.records.verdict import Verdict
 
+# A slip is a few calls long. Over longer stretches repeating programs fit at any shift.
 _MOST_SHIFT, _LOOK = 8, 6
 
 
@@ -22,11 +23,13 @@ def find_unlike(job: JobRecord) -> list[tuple[Verdict, bool]]:
     if not len(made):
         return []
     starts, counts = job.runs()
+    # Of each call the least and the greatest signature number: equal where all are alike.
     differ = np.minimum.reduceat(made["like"], starts) != np.maximum.reduceat(made["like"], starts)
     sent, received = (np.add.reduceat(_moved(job, made, name), starts) for name in ("sent", "received"))
     exchanges = np.array([is_exchange(signature.kind) for signature in job.signatures])
     members = np.array([len(group.members) for group in job.groups])
     whole = exchanges[made["like"][starts]] & (counts == members[made["group"][starts]])
+    # What is sent in all must be received in all. Where splits are recorded, each pair must fit as well.
     splits = whole & ((sent != received) | _misfit(job, starts, counts, whole))
     found, seen = list[tuple[Verdict, bool]](), set[int]()
     for run in np.flatnonzero(differ | splits).tolist():
@@ -79,6 +82,7 @@ def _splits(job: JobRecord, group: int, number: int) -> Verdict:
     own, calls = _by_place(job, rows)
     if own.all() and (pairs := _unequal(job, own)):
         (a, b), each = pairs[0], Counter(place for pair in pairs for place in set(pair))
+        # A rank that is in every pair that does not fit is the one that is wrong.
         (odd, many), *others = each.most_common(2)
         sure = many == len(pairs) > 1 and (not others or others[0][1] < many)
         named = [odd] if sure else sorted(each)
@@ -148,10 +152,12 @@ def _align(job: JobRecord, group: int, number: int, odd: int, usual: int) -> tup
     after = kind(odd, number + 1)
     if after >= 0 and after == kind(usual, number) and kind(odd, number) == kind(usual, number + 1):
         return "swapped", 1
+    # The next calls fit as they are: this one alone differs, so none was left out or added.
     pairs = [(kind(odd, number + i), kind(usual, number + i)) for i in range(1, _LOOK + 1)]
     straight = [a == b for a, b in pairs if a >= 0 and b >= 0]
     if straight and all(straight):
         return "", 0
+    # The least shift first: the simplest slip that explains all that follows.
     for shift in range(1, _MOST_SHIFT + 1):
         for how, early, late in (("skipped", odd, usual), ("extra", usual, odd)):
             pairs = [(kind(early, number + i), kind(late, number + shift + i)) for i in range(_LOOK)]

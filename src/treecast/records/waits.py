@@ -53,6 +53,8 @@ class Waits:
             rows = job.at(group, number)
             open_at = set(rows["rank"][~rows["ended"]].tolist())
             for other in job.groups[group].members if group >= 0 else ():
+                # In this order: no record; a record too short to tell; it did not make the call; it made it, and
+                # stands in an earlier one.
                 if other not in job.dumps:
                     found[other] = "no record"
                 elif job.is_cut(other, group):
@@ -61,6 +63,7 @@ class Waits:
                     found[other] = "absent"
                 elif other in open_at and key not in self._stands[other]:
                     found[other] = "held"
+            # All are there, but some process ended inside of it.
             if not found:
                 found.update(dict.fromkeys(open_at & job.gone, "absent"))
         return self._missing[key]
@@ -87,6 +90,7 @@ class Waits:
     def blame(self) -> list[Verdict]:
         """Return verdicts on the ranks that others wait for and that wait for nobody, or for one another."""
         found, back = list[tuple[Verdict, set[int]]](), self.graph.reverse(copy=False)
+        # A part that no way leads out of: whoever waits comes to one in the end, and in it is the cause.
         for part in map(sorted, nx.attracting_components(self.graph)):
             ways: dict[int, list[int]] = nx.multi_source_dijkstra_path(back, set(part))
             if ways.keys() - part or any(self.held.get(rank) for rank in part) or self.job.gone.intersection(part):
@@ -146,6 +150,7 @@ class Waits:
         """Return the verdict on ranks that wait for one another: odd is who left the order of its like, or stands apart."""
         job, text = self.job, f"{spell_ranks(ranks)} wait for one another"
         part = [q for q in ranks if any((r, q) not in self.guessed for r in self.graph.predecessors(q))] or ranks
+        # Who stands in the same calls as fewest others is odd among them.
         count = Counter(map(frozenset, self._stands.values()))
         alone = {q: count[where] for q in part if (where := frozenset(self._stands.get(q, ())))}
         odd = [q for q, many in alone.items() if many == min(alone.values())]

@@ -139,6 +139,7 @@ def why(
     if ranks is not None and not 1 <= ranks < 1 << 24:
         raise FormatError(f"a job has at least one rank, not {ranks}: leave it out, or write how many there are")
     paths = (path, *more)
+    # Two folders are two moments of one job; all else is one set of records.
     two = len(paths) == 2 and all(os.path.isdir(each) for each in paths)
     found = read(paths[-1:] if two else paths, ranks_from)
     job, notes, moved = JobRecord(found.dumps, found.tables, ranks), list[str](), None
@@ -147,6 +148,7 @@ def why(
         notes, moved = _compare(JobRecord(before.dumps, before.tables, ranks), job)
     waits = Waits(job)
     verdicts, further = judge(job, waits, taken, moved=moved) if found.dumps else ([], [])
+    # What RAS counts comes second: it knows how many operations were launched, and not which.
     if not verdicts or verdicts[0].kind in (*_FINE, *_OPEN):
         verdicts = judge_counts(found.counts) or verdicts
     versions = sorted({f"{each.backend} (flight recorder {each.version})" for each in found.dumps})
@@ -169,6 +171,7 @@ def _compare(before: JobRecord, after: JobRecord) -> tuple[list[str], bool]:
     """Return notes on who moved between two sets of records, and whether all did."""
     both = [rank for rank in after.dumps if rank in before.dumps]
     last = [{rank: int(job.of(rank)["record"].max(initial=-1)) for rank in both} for job in (before, after)]
+    # The place of a rank's last call in its record: the same in both means that it began none meanwhile.
     stood = [rank for rank in both if last[0][rank] == last[1][rank]]
     if not stood:
         return ["all ranks moved between the two sets of records"], bool(both)

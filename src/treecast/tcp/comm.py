@@ -127,6 +127,7 @@ class Comm(Messaging, Member):
         """
         said = self.ask("Split", (color, key, self.process.next_group))
         living = [(rank, *each) for rank, each in enumerate(said) if each is not None]
+        # All take the greatest number that any rank has next: ranks may have been in different communicators before.
         first = max(number for *_, number in living)
         colors = sorted({each[1] for each in living} - {UNDEFINED})
         self.process.next_group = first + len(colors)
@@ -154,6 +155,7 @@ class Comm(Messaging, Member):
         if self.process.links is not None:
             raise PlanError(f"nobody can join over the links of {self._network} yet")
         heard = [each for each in self.ask("admit", self.process.applicants()) if each]
+        # Who has asked some member, and now is reached by all: only such a newcomer is taken in.
         wanted = {seat: identity for each in heard for seat, identity in each.items() if seat not in self.members}
         if not wanted:
             return ()

@@ -75,6 +75,7 @@ def own_addresses(hosts: Iterable[str]) -> list[str]:
         with suppress(OSError):
             for family, kind, _, _, address in socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM):
                 with suppress(OSError), socket.socket(family, kind) as probe:
+                    # A connect of UDP sends nothing: the system only chooses the address from which it would.
                     probe.connect(address)
                     found.append(probe.getsockname()[0])
     return list(dict.fromkeys(found)) or [socket.gethostname()]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Linked = tuple[Links, "Network"]
 _GROUPS = (1 << 16) - 1
+# Ranks make a communicator one after the other: frames of it may come before this rank has made it.
 _EARLY = 1 << 20  # bytes of frames of groups that are not known yet
 _FRAME = 256  # bytes that one takes beside its own
 _GRACE = 2.0  # seconds that a launcher has to end a rank when another has failed
@@ -112,6 +113,7 @@ class JoinedJob:
         for (group_of, number), ranks in list(self.news.byes.items()) if self.news is not None else ():
             for seat in ranks_of(ranks) if group_of == ident else ():
                 group.hear(seat, Key(FrameKind.BYE, number, group=ident), b"")
+        # They are heard in the order in which they came; those of other groups are kept again.
         early, self._early = self._early, []
         for source, key, body in early:
             try:
@@ -210,6 +212,7 @@ class JoinedJob:
 
     def run(self, group: Group, steps: Steps[T]) -> T:
         """Carry out the steps of a call; those of a group by turns. Raises PlanError when the job is over."""
+        # The turn first, the transport's lock second, and the latter is let go while this thread sleeps.
         with group.turn, self.transport.lock:
             self.check_open()
             try:
@@ -255,6 +258,7 @@ class JoinedJob:
             main = self._groups[0].agreement
             others = set(main.members) - {transport.rank}
             gone = self._said_bye, transport.lost.keys()
+            # Others may still lack data that this rank has. It answers until each has said goodbye, or is lost.
             transport.wait(lambda: main.is_out or (sum(map(len, gone)) >= len(others) and others <= set().union(*gone)))
             if self.links is not None and not main.is_out:
                 self.links[0].linger(main.others())
@@ -285,6 +289,7 @@ class JoinedJob:
 
     def abort(self, status: int) -> None:
         """End at once, and all other ranks with a status."""
+        # Another thread may hold the lock for ever, so the wait for it has an end.
         if 0 in self._groups and not self.is_over and self.transport.lock.acquire(timeout=_GRACE):
             if self.news is not None:
                 self.news.abort(status & 0xFF)
@@ -310,6 +315,7 @@ class JoinedJob:
     def let_go(self) -> None:
         """Be over in the child of a fork, which is no rank: it never waits for threads that only its parent has."""
         self.is_over = True
+        # Locks that a thread of the parent held at the fork stay locked here: there is nobody who would let them go.
         for group in self._groups.values():
             group.turn = Lock()
         for worker in self.workers.values():

@@ -51,6 +51,7 @@ class _Ranks:
         if failed := [status for status in ended.values() if status > 0]:
             return watch.ending(failed[0])
         killed = [rank for rank, status in ended.items() if status < 0]
+        # Some rank has ended well: who comes back from now on is told that the job is done.
         if watch.has_begun and len(killed) < len(ended):
             place.end()
         if len(ended) == len(self.children) and (len(killed) < len(ended) or self._respawn < len(killed)):
@@ -84,6 +85,7 @@ def launch(
     says on which hosts ranks are started, by ssh, and how many; or the host of each rank, None for this one. ``tie``: ranks here
     end, too, when this process is killed. Raises PlanError when nothing starts.
     """
+    # 1. What can be wrong is said before anything starts.
     where = deal_out(hosts, ranks) if isinstance(hosts, str) else hosts or [None] * (ranks or 0)
     if not where:
         raise PlanError(f"{ranks or 0} ranks do nothing: write -n 4, say")
@@ -94,8 +96,10 @@ def launch(
         from treecast.tcp.start import network_of_ranks
 
         network_of_ranks(named, len(where))
+    # 2. A secret of this job, and the addresses of this host that the others reach.
     count, secret, far = len(where), secrets.token_bytes(32), list(filter(None, where))
     addresses = own_addresses(far) if far else own_addresses(["127.0.0.1", "::1"])[:1]
+    # 3. A place to meet, and the variables of all ranks.
     with ended_by_signals(), folder_of_job() as folder:
         watch = Watch(folder / "status", count)
         place = MeetingPlace(count, Trust(secret), ("" if far else addresses[0], 0))
@@ -109,6 +113,7 @@ def launch(
             **torch_place(where[0] or addresses[0]),
             **({"TREECAST_TIE": str(os.getpid())} if tie else {}),
         }
+        # 4. The ranks, and a wait until the job ends.
         job = _Ranks(program, shared, where, respawn, stdout)
         children = job.children
         try:
@@ -116,6 +121,7 @@ def launch(
                 job.start(rank)
             return watch.wait(lambda: job.look(watch, place), timeout, children.values)
         finally:
+            # 5. Whatever happened, all ends: far ranks when their input does, those here as processes.
             for child in children.values():
                 if child.stdin is not None:
                     with suppress(OSError):

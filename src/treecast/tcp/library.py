@@ -148,6 +148,7 @@ def _locate(is_better: Callable[[Any, Any], Any]) -> tuple[Callable[..., None], 
     def of_arrays(one: Any, other: Any, out: Any) -> None:
         (value, place), takes = one.dtype.names, None
         takes = is_better(one[value], other[value])
+        # Of equal values the lower place, as MPI says.
         takes |= (one[value] == other[value]) & (one[place] < other[place])
         out[takes] = one[takes]
 

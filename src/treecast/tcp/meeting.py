@@ -26,7 +26,7 @@ from treecast.tcp.proof import LIMIT, PLACE, StrangerError, Trust, Who, greet, r
 _STRANGERS = 64
 _WAITING = 1024  # connections that wait until one of these has proved itself, or its time is up
 _HURRY = 0.25  # seconds that each stranger has where half of the places are taken
-_LENGTH = struct.Struct("<I")
+_LENGTH = struct.Struct("<I")  # a record: its length, and JSON
 _LONGEST = 1 << 24
 _NAP = 0.05
 _READY = 60.0  # seconds that a newcomer has to connect to all
@@ -89,6 +89,8 @@ class Listener:
             with suppress(OSError):
                 while True:
                     sock, _ = self.socket.accept()
+                    # Strangers that say nothing fill these places. With more of them each has less time, so places
+                    # become free.
                     self._free.acquire()
                     self._strangers.add(sock)
                     Thread(target=self._prove, args=(sock,), daemon=True).start()

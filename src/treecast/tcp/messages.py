@@ -146,6 +146,8 @@ def _end(
         has_failed = any(isinstance(work, PeerMessage) and work.ticket.lost for k in over for work in requests[k].works)
         return has_failed or (len(over) == len(requests) if wants is all else bool(over))
 
+    # Messages move only while somebody waits for them. Calls beside the program have a thread of their own, and are
+    # looked at.
     while not (moved is None and enough()):
         if moved is not None:
             moved.wait(enough, 0.0 if not waits else _LOOK if beside else None)

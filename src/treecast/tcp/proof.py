@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from treecast.errors import PlanError
 
+#   "treecast" 8 | version u16 | rank u32 | identity 16 | nonce 16       then the proof, 32 bytes, and "!" of the server
 _HELLO = struct.Struct("<8sHI16s16s")
 _MAGIC, VERSION, _WELCOME = b"treecast", 2, b"!"
 LIMIT = 5.0  # seconds that a stranger has
@@ -104,6 +105,7 @@ def secret_of_user(user: int) -> bytes:
     """
     made = Path(tempfile.gettempdir(), f"treecast-{user}")
     with suppress(OSError):
+        # Made first, though the other is looked at first: it may be a stranger's, and is then refused below.
         made.mkdir(0o700)
     for folder in (Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"), made):
         with suppress(OSError):  # whoever else could write there could put a known secret in place
@@ -172,6 +174,8 @@ def greet(
         magic, version, rank, identity, _ = _HELLO.unpack(other)
         if magic != _MAGIC or version != VERSION:
             raise StrangerError("the other side is no rank of this version of treecast")
+        # Over both greetings, the own one first, and with the side: a proof that is sent back, or taken from another
+        # connection, proves nothing.
         sock.sendall(_proof(trust.key, server, hello, other))
         if not hmac.compare_digest(read_all(sock, 32, until), _proof(trust.key, not server, other, hello)):
             lacks = "does not know the secret of the job" if trust.secret else "is no process of this user here"
@@ -183,6 +187,7 @@ def greet(
     except OSError:
         sock.close()
         raise
+    # The transport takes it from here, and makes it non-blocking.
     sock.settimeout(None)
     return sock, Who(rank, identity)
 

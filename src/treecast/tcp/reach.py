@@ -43,6 +43,7 @@ class Reach:
     def _knock(self, peer: int) -> None:
         """Knock until there is a connection, or none is wanted any more."""
         transport = self._transport
+        # When both knock, one connection is refused. Then the other side's comes, and none is lacking any more.
         while transport.lacks(peer):
             with suppress(OSError):
                 sock = connect(self._table[peer], self._own, self._trust, monotonic())
@@ -96,6 +97,7 @@ class Notices:
     def note_byes(self, group: int, number: int, ranks: int) -> None:
         """Learn who has left a group after a call."""
         known = self.byes.get((group, number), 0)
+        # Only what is new is told on, so news dies out.
         if fresh := ranks & ~known:
             self.byes[group, number] = known | ranks
             self._fresh[group, number] = self._fresh.get((group, number), 0) | fresh
@@ -109,6 +111,7 @@ class Notices:
 
     def tell(self, at_once: bool = False) -> None:
         """Tell the neighbours what is new, unless they were told something a moment ago."""
+        # A frame has few facts, and frames go at a pace: news of a thousand ranks must not crowd out their data.
         while (self._dead or self._fresh) and (at_once or monotonic() - self._said >= _PACE * self._transport.size):
             self._tell()
 

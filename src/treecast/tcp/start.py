@@ -59,6 +59,7 @@ def start_job(where: Start, options: Options) -> JoinedJob:
         try:
             job.wait_for_welcome()
             return job
+        # Nobody is left of the job that had begun without this rank: it comes to the next beginning.
         except GoneError:
             job.abandon()
 
@@ -69,14 +70,18 @@ def _begin(where: Start, options: Options) -> JoinedJob:
     sockets = partial(Sockets, rank, size, deadline=terms.deadline, trust_ends=options.trust_ends)
     if size == 1:
         return ended_at_exit(JoinedJob(sockets({}), arrivals, None, terms))
+    # 1. Where the others are. A network may fix all ends: then nobody has to meet.
     named = None if terms.network is None else network_of_ranks(terms.network, size)
     fixed = at_links(places, named, size)
+    # It listens before the others hear of it: they connect as soon as they have the table.
     listener = Listener(own, trust, arrivals.hear, (_listens_at(places, trust), fixed[rank][1] if fixed else 0))
+    # 2. The table of all ranks: made of fixed ends, or got where all meet.
     with ExitStack() as held:
         if fixed:
             met = Met([Seat(other, "", [place], terms.words()) for other, place in enumerate(fixed)], False, "")
         else:
             met = _meet(where, options, own, listener.port, until, held=held)
+        # 3. Neighbours. All are in a small job. In a large one, or on a network, only some are.
         table, is_new, attempt = met
         reach = Reach(table, own, trust, arrivals) if named is None and size > WIDE and not fixed else None
         if named is not None:
@@ -86,16 +91,20 @@ def _begin(where: Start, options: Options) -> JoinedJob:
         elif reach is not None and not is_new:
             near = ways_of(tuple(range(size)), size, terms.survive).neighbours(rank)
             table = [table[other] for other in near]
+        # 4. Connections. Who joins a running job reaches those that live; at the start all of the table are reached.
         if is_new:
             reached = meeting.connect_living(table, own, trust, until)
         else:
             reached = meeting.connect_all(table, own, trust, arrivals, until)
+        # 5. The transport; on a network another one above it, which passes on what is for others.
         transport, links = sockets(reached, cma=named is None and os.environ.get("TREECAST_CMA") != "0"), None
         if named is not None:
             links = Links(transport), named
             transport = sockets(links[0].streams, selector=links[0])
+        # `held` goes over to the job: from here on its end closes what was opened. An error before closes it here.
         job = JoinedJob(transport, arrivals, listener, terms, links, reach=reach)
         job.is_new, job.attempt, job.held = is_new, attempt, held.pop_all()
+    # 6. A launcher's place hears that this rank is connected, and a store, in the end, that all went well.
     if options.store is not None:
         job.note_over = partial(stores.note_over, options.store, size, attempt)
     elif not (fixed or where.held_by_zero):  # a launcher holds the place
@@ -235,6 +244,7 @@ def _of_slurm(environment: Mapping[str, str]) -> tuple[Address, ...]:
     nodes = environment.get("SLURM_STEP_NODELIST") or environment.get("SLURM_NODELIST", "")
     if not nodes:
         return ()
+    # Steps of several jobs on one node must not meet. So the port depends on both numbers.
     job, step = (int(environment.get(name, "0") or 0) for name in ("SLURM_JOB_ID", "SLURM_STEP_ID"))
     return ((first_host(nodes), 20_000 + (job * 97 + step) % 20_000),)
 
@@ -249,6 +259,8 @@ def first_host(nodes: str) -> str:
     return "".join(filter(None, found.groups())) if found else nodes
 
 
+# The first whose variables are there: treecast launch sets those of torchrun, too, and may run inside another
+# launcher.
 _LAUNCHERS: Mapping[str, tuple[str, str, Callable[[Mapping[str, str]], tuple[Address, ...]]]] = {
     "treecast launch": ("TREECAST_RANK", "TREECAST_SIZE", lambda _: ()),
     "torchrun": ("RANK", "WORLD_SIZE", _beside_master),

@@ -33,6 +33,7 @@ def ask_store(
     ``was_in``: whether this process was a rank of the job that has ended. Raises PlanError when not all ranks come.
     """
     number, is_new, is_late, lasts = 1, False, False, hasattr(store, "check")
+    # The number of the last beginning: a job that began again has a key with the next number.
     while lasts and store.check([_under(size, number + 1)]):
         number += 1
     if lasts and (is_new := store.check([_under(size, number, "begun")])) and after == str(number):
@@ -77,6 +78,8 @@ def _agree(store: Store, own: Who, keys: list[str], until: float, is_late: bool)
             raise PlanError(f"the job cannot start: {name_ranks(lacking)} did not come")
         sleep(_NAP)
         if store.check(keys):
+            # A process that ended meanwhile may have been replaced under the same key. So all have to have seen the
+            # same seats.
             seen = hashlib.sha256(b"".join(bytes(store.get(key)) for key in keys)).hexdigest()
             awaited = [f"{key}/{seen}" for key in keys]
             store.set(awaited[own.rank], "")

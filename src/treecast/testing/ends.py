@@ -34,6 +34,7 @@ def who_is_shut_is_heard_no_more(me: Rank) -> Steps[None]:
         [True, True],
         "it is lost for later messages",
     )
+    # Nothing happens: it takes a moment to be sure of that.
     end = monotonic() + DEADLINE
     yield lambda: monotonic() > end
     expect([transport.waits(0, key_of(number)) for number in (10, 11)], [None, None], "nothing of it waits")
@@ -73,6 +74,7 @@ def silence_is_judged(me: Rank) -> Steps[None]:
         yield me.hears(1)
         me.stops = True
         return
+    # Twice the deadline: the other waits, and must say by itself that it is alive.
     end = monotonic() + 2 * DEADLINE
     yield lambda: monotonic() > end
     expect(len(me.losses), 0, "who only waits is alive")
@@ -114,6 +116,7 @@ def a_wait_of_no_seconds_keeps_the_lock(me: Rank) -> Steps[None]:
             got.set()
 
     Thread(target=take, daemon=True).start()
+    # Often enough that another thread, which only waits for the lock, would have got it.
     for _ in range(50):
         me.transport.wait(lambda: False, 0)
     expect(got.is_set(), False, "another thread has the lock")

@@ -112,6 +112,7 @@ def _check_reading(name: str, path: Path, schedule: Schedule, said: str) -> None
 
 def _check_changes(reader: Importer, data: bytes, said: str, changes: int) -> None:
     """Check that changed and cut files are refused, or read."""
+    # The same changes in every run: what fails once fails again.
     chance = np.random.default_rng(0)
     for _ in range(changes):
         other = bytearray(data)
@@ -119,6 +120,7 @@ def _check_changes(reader: Importer, data: bytes, said: str, changes: int) -> No
             other[at] = int(chance.integers(256))
         start, stop = sorted(chance.integers(len(data) + 1, size=2).tolist())
         changed = bytes(other[:start] + other[stop:] if chance.integers(2) else other)
+        # A change in the first bytes may make it another format's file, or none.
         if reader.recognises(changed[:HEAD]):
             try:
                 reader.decode(changed)

@@ -52,6 +52,7 @@ def kinds_that_nobody_handles_are_silence(me: Rank) -> Steps[None]:
 def errors_of_handlers_are_this_ranks_own(me: Rank) -> Steps[None]:
     """An error of a handler is told, and raised in the wait; the sender is not lost, and its next frames are handled."""
     told, raised = _fail(me), list[Exception]()
+    # Each wait may raise one error; the frames behind it have to be heard all the same.
     while me.rank and not me.hears(1)():
         try:
             yield me.hears(1)

@@ -6,7 +6,7 @@ from itertools import product
 from treecast.testing.rank import Rank, data_of, expect, key_of, law, over, place_of, still_talk
 from treecast.transport.base import DIRECT, SMALL, Key, Steps
 
-LENGTHS = (0, 1, SMALL, SMALL + 1, 3 << 20)
+LENGTHS = (0, 1, SMALL, SMALL + 1, 3 << 20)  # a void, the least, the two sides of what is buffered, several frames
 """Bytes of messages."""
 
 
@@ -124,6 +124,7 @@ def what_is_lent_is_taken_back(me: Rank) -> Steps[None]:
         key, data, place = key_of(number), bytearray(data_of(3 << 20)), place_of(3 << 20)
         if me.rank == 0:
             ticket = me.send(key, memoryview(data), lent=True)
+            # A carrier need not lend: then the message goes as any.
             if is_read or ticket.lent is None:
                 me.say(number, b"read")
                 yield me.hears(number)

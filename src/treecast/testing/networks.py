@@ -174,9 +174,10 @@ def read_formula(formula: str, arguments: str, numbers: Sequence[int]) -> int | 
 
 def _value(formula: str, known: Mapping[str, int]) -> int | None:
     """Return the value of a formula in which things that stand side by side are multiplied."""
-    # 1. A function for each strength of signs, the weakest first; each takes what it can off the end of the list.
+    # 1. Tokens, the last one first, so that `pop` takes the next.
     tokens = re.findall(r"[0-9]+|[A-Za-z]+|\S", formula)[::-1]
 
+    # 2. The grammar, a function for each level: sums, products, powers, single things.
     def total() -> Fraction:
         value = product()
         while tokens and tokens[-1] in "+-":
@@ -186,6 +187,7 @@ def _value(formula: str, known: Mapping[str, int]) -> int | None:
 
     def product() -> Fraction:
         value = power()
+        # Things side by side are multiplied: all that ends no product is its next factor.
         while tokens and tokens[-1] not in "+-)⌋":
             if tokens[-1] == "/":
                 tokens.pop()
@@ -214,7 +216,7 @@ def _value(formula: str, known: Mapping[str, int]) -> int | None:
             return value if token == "(" else Fraction(floor(value))
         return Fraction(int(token) if token.isdigit() else known[token])
 
-    # 2. A formula is one of these, whole, and of whole value.
+    # 3. The value; words that are no arithmetic have none.
     try:
         value = total()
     except (IndexError, KeyError, ValueError):  # words

@@ -159,6 +159,7 @@ def _jobs(entries: list[Builder], networks: list[Network], messages: Sequence[in
             here = [entry for entry in builders_of(kind) if entry.name == entries[0].name and not entry.on(where)]
             machines = dict.fromkeys(each for entry in here for each in entry.models or ("one-port", "all-port"))
             copies = max((entry.most(where) for entry in here), default=1)
+            # One copy and the most: those between are made in the same way.
             for machine, count, some in ((m, c, x) for m in machines for c in messages for x in sorted({1, copies})):
                 words = {"collective": kind, "network": where, "model": machine, "copies": some}
                 row = COLLECTIVES[kind]
@@ -226,6 +227,7 @@ def steps_of(where: Network, most: int) -> tuple[list[tuple[int, ...]], Schedule
     """Return all multisets of up to so many arcs, and a schedule that has each in a step of its own, whatever the data."""
     arcs = arcs_of(where)
     sets = [some for size in range(1, most + 1) for some in combinations_with_replacement(range(len(arcs.head)), size)]
+    # No plan at all: each set in a step of its own, whatever the data, so that only rules of links can break.
     rows = [(step, arc, place) for step, sends in enumerate(sets) for place, arc in enumerate(sends)]
     step, arc, chunk = np.array(rows).T
     ends = {"src": arcs.tail[arc], "dst": arcs.head[arc], "port": arcs.port[arc]}

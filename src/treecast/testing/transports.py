@@ -80,6 +80,7 @@ def _check(name: str, transports: Sequence[Transport]) -> None:
             waiting = sorted(rank.rank for rank in untils)
             raise AssertionError(f"{name}: ranks {waiting} still wait after {_LIMIT:g} seconds")
         for rank, part in parts.items():
+            # As a call would: a transport is used under its lock.
             with rank.transport.lock:
                 _go_on(rank, part, untils)
 
@@ -93,6 +94,7 @@ def _go_on(rank: Rank, part: Steps[None], untils: dict[Rank, Until]) -> None:
             try:
                 rank.transport.wait(lambda: False, _LOOK)
             except Exception as error:
+                # The law waits there, and may expect the error.
                 untils[rank] = part.throw(error)
     except StopIteration:
         untils.pop(rank, None)

@@ -72,6 +72,7 @@ class ProcessGroup(dist.ProcessGroup):
         worker = self.comm.worker
         if is_async:
             return Work(worker.begin(work), tensors, worker)
+        # Those that were begun beside the program come before this one, at all ranks.
         worker.wait()
         return Work(done(work), tensors)
 
@@ -96,6 +97,7 @@ class ProcessGroup(dist.ProcessGroup):
         """
         arguments = [TensorOp(each) if isinstance(each, str) else each for each in one.arguments]
         group, job = self.comm.group, job_of(one.row.make, self._ours, tuple(arguments), {})
+        # The timeout of this call alone.
         group.terms, group.overdue = self.comm.terms._replace(late=seconds or self._late), set[int]()
         try:
             return self.comm.do(one.row.name, job, row=one.row, title=title)[1]
@@ -228,6 +230,7 @@ class ProcessGroup(dist.ProcessGroup):
 
 def number_of(name: str, process: Any) -> int:
     """Return the number of a new group with this name: the same at all its ranks, whatever other groups they are in."""
+    # A name may come again. So the number depends on how often it has.
     _NAMES[id(process), name] += 1
     if name.isdecimal() and _NAMES[id(process), name] == 1:
         return int(name) % _HALF

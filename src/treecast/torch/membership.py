@@ -153,6 +153,7 @@ def share(*things: Any) -> tuple[Any, ...]:
     if not old:
         raise DeliveryError("share: nobody who has the state lives")
     dist.distributed_c10d._world.group_count = max(each[3] for each in said)  # names of new groups go on alike
+    # An old rank whose state differs takes the one of the lowest, too: then all go on alike.
     lacks = own[:3] != old[0][:3]
     data = np.empty(old[0][1], np.uint8) if lacks else np.frombuffer(mine, np.uint8).copy()
     comm.share([data], lacks)

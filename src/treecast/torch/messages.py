@@ -48,6 +48,7 @@ class MessageWork(Work):
     def get_future(self) -> Any:
         """Return torch's future of the tensor, which a thread of its own waits for."""
         told = super().get_future()
+        # Nobody moves bytes unless somebody waits, and who has a future may never do.
         if not self._future.done():
             Thread(target=done, args=(self.wait,), daemon=True).start()
         return told
@@ -64,6 +65,7 @@ class GroupMessages:
         piece = Reader().send(tensor) if place is None else place.pieces[0]
         name = "recv" if receives else "send"
         transfer = PeerMessage(self._comm.group, name, peer, tag % _TAGS, piece, receives=receives)
+        # As torch has it: a tensor of another length is an error, and a send is over when it is received.
         transfer.is_exact = transfer.waits = True
         transfer.finish = place and place.finish
         with process.transport.lock:
@@ -94,6 +96,7 @@ class GroupMessages:
             return
         if seconds is None:
             raise RuntimeError("Rank 0 timed out in monitoredBarrier after 0 ms.")
+        # Rank 0 hears all, one after the other, with the time that is left for all together.
         missing: list[int] = []
         for rank in range(1, group.size):
             try:

@@ -22,6 +22,7 @@ class BoundPlan:
         self._steps = steps_of(plan, self._rank)
         collective, sums = plan.collective, plan.collective.sums
         self._given = [] if sums else ranges_at(collective.given(), self._rank)
+        # The finished sum c is chunk sums + c of the plan, and lies where the sum itself lies.
         self._wanted = [
             (a % sums, (b - 1) % sums + 1) if sums else (a, b) for a, b in ranges_at(collective.wanted(), self._rank)
         ]
@@ -33,18 +34,22 @@ class BoundPlan:
         is_block = (
             not collective.sums and traits.blocks != "one" and traits.ends == "own" and self._rank != collective.root
         )
+        # The tensor is one block then, and chunks are counted over all of them.
         if traits.starts == "own" or is_block:
             total *= collective.nodes
         bounds = chunk_bounds(collective, total).tolist()
         whole = traits.blocks == "one" or (collective.sums and traits.ends != "own")
+        # Without a copy where the tensor is all that is sent and received.
         in_place = out is None and whole and tensor.is_contiguous()
         memory = flat if in_place else tensor.new_zeros(total)
         if not in_place:
+            # To sums each rank gives all of its tensor.
             given = [(0, len(bounds) - 1)] if collective.sums else self._given
             for part, own in _beside(flat, memory, bounds, given):
                 part.copy_(own)
         for step in self._steps:
             self._do(step, memory, bounds, OPS[op])
+        # Divided once, at the end: on the way a sum has parts of any number of ranks.
         if op == "AVG":
             for first, stop in self._wanted:
                 part = memory[bounds[first] : bounds[stop]]
@@ -67,6 +72,7 @@ class BoundPlan:
             size = sum(part.numel() for part in parts)
             if not size:
                 continue
+            # In place, unless it lies in several pieces, or has to be added to what is there.
             if len(parts) == 1 and (each.sends or not each.adds):
                 box = parts[0]
             elif each.sends:
@@ -77,6 +83,7 @@ class BoundPlan:
             way = dist.isend if each.sends else dist.irecv
             asked.append(dist.P2POp(way, box, group=self._group, group_peer=each.peer))
         begun: list[Any] = dist.batch_isend_irecv(asked) if asked else []
+        # All are begun before any is waited for: so two ranks that send to each other never wait in a circle.
         for work in begun:
             work.wait()
         for box, each in after:
@@ -129,6 +136,7 @@ def bind(plan: Schedule, group: Any = None, *, check: bool = True) -> BoundPlan:
         raise PlanError(f"the plan is for {plan.network.nodes} ranks, and the group has {size}")
     if check and not (report := verify(plan)).holds:
         raise PlanError(f"the plan is wrong: {', '.join(each.rule for each in report.violations)}")
+    # Ranks with other plans would wait for messages that nobody sends.
     own, said = digest_of(plan), [None] * size
     dist.all_gather_object(said, own, group=group)
     if set(said) != {own}:

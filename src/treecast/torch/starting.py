@@ -54,6 +54,7 @@ def create(options: Any, _more: Any = None) -> ProcessGroup:
 
     Raises PlanError when the ranks do not find one another, or a part has ranks that have failed.
     """
+    # The terms of the moment: those said later hold for later groups.
     terms = _terms(_said[0])
     terms = terms._replace(late=terms.late or seconds_of(options.timeout))  # what the timeout of torch means
     whole = dist.group.WORLD if dist.is_initialized() else None
@@ -77,6 +78,7 @@ def _join(options: Any, terms: Terms) -> Comm:
         comm = init(**how)  # they meet where the launcher says
     else:
         if host not in ("", "localhost", "127.0.0.1", "::1"):
+            # A secret of the job's own: rank 0 makes it, and only who reaches the store learns it.
             if not (secret := read_secret()):  # whoever reaches torch's store knows one that is there
                 if rank == 0:
                     options.store.set("treecast/secret", secrets.token_hex(32))
@@ -104,6 +106,7 @@ def rendezvous(url: str, **_more: Any) -> Iterator[tuple[Any, int, int]]:
     elif where.size == 1 or not (host and port):
         store = dist.HashStore()
     else:
+        # One process holds the port: torchrun's agent, where it does, and else rank 0.
         holds = where.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
         wait = timedelta(seconds=300)
         store = dist.TCPStore(host, int(port), where.size, holds, wait, wait_for_workers=False, multi_tenant=True)

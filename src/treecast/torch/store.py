@@ -31,6 +31,7 @@ class PlaceStore:
         """Put values, if all is as ``where`` says; return whether, the values asked for, and how many there are."""
         said = {"put": put or {}, "where": where or {}}
         given = {name: {key: _hex(value) for key, value in each.items()} for name, each in said.items()}
+        # One connection, and answers come in the order of questions: one thread at a time.
         with self._lock:
             try:
                 for place in self._places if self._sock is None else ():
@@ -57,6 +58,7 @@ class PlaceStore:
 
     def add(self, key: str, amount: int) -> int:
         """Add to a number; return what it is now."""
+        # Others may add meanwhile. It is put only if the old value is still there, and else tried again.
         while True:
             (_, [old], _), new = self._ask(key), amount
             new += int(old or 0)
@@ -102,6 +104,7 @@ class SharedStore(dist.Store):
         self._inner, self.attempt = inner, attempt
 
     def _do(self, verb: str, key: str, *given: Any) -> Any:
+        # The name of the beginning stands before each key.
         return getattr(self._inner, verb)(f"{self.attempt}/{key}", *given)
 
     set, add, compare_set = partialmethod(_do, "set"), partialmethod(_do, "add"), partialmethod(_do, "compare_set")

@@ -45,6 +45,7 @@ def packed(tensor: Any) -> Any:
         )
     if tensor.layout is not torch.strided:
         raise ValueError(f"treecast carries dense tensors, and sparse ones in all_reduce alone, not {tensor.layout}")
+    # Conjugates and negatives are flags of torch's on memory that says something else: they are written out first.
     return tensor.detach().resolve_conj().resolve_neg().contiguous()
 
 
@@ -70,6 +71,7 @@ def piece_of(tensor: Any) -> Any:
 def _places(tensors: Sequence[Any]) -> tuple[list[Any], Callable[[], None] | None]:
     """Return contiguous memory for data to tensors, and the function that brings it there, None where it is there."""
     there = [packed(tensor) for tensor in tensors]
+    # Another address: torch has made a copy, and what comes has to be brought back.
     apart = [(tensor, box) for tensor, box in zip(tensors, there, strict=True) if box.data_ptr() != tensor.data_ptr()]
 
     def finish() -> None:

@@ -17,6 +17,7 @@ from treecast.torch.work import Outputs, dist, untraced
 
 _parallel: Any = import_module("torch.nn.parallel.distributed")
 _data: Any = import_module("torch.utils.data.distributed")
+# About as much as DistributedDataParallel takes at once by itself.
 _COALESCED = 1 << 28  # bytes of buffers that go at once
 
 
@@ -53,6 +54,7 @@ class _Mean:
         if total is None or total.shape != given.shape or total.dtype != given.dtype:
             total = self._totals[index] = torch.empty_like(given)
         begun = _Bucket(given, total)
+        # The bucket with index 0 begins a step.
         self._begun = [*(self._begun if index else []), begun]
         self._group.submit(partial(self._add, begun, self._begun if bucket.is_last() else []), None, True)
         return Outputs(begun.over, total).then(Outputs.value)
@@ -60,6 +62,7 @@ class _Mean:
     def _add(self, bucket: _Bucket, step: list[_Bucket]) -> None:
         try:
             bucket.add(self._group)
+            # Until all buckets are sums over one set. Another turn takes another death, so it ends.
             while stale := [each for each in step if each.failed != max((b.failed for b in step), key=len)]:
                 for each in stale:
                     each.add(self._group)
@@ -77,6 +80,7 @@ class _Mean:
             try:
                 dist._broadcast_coalesced(self._group, list(buffers.values()), _COALESCED, root)
                 return
+            # The root died: the next living rank has the same buffers. An error of another kind would come again.
             except RuntimeError:
                 if root == living(self._group)[0]:
                     raise

@@ -92,6 +92,7 @@ class Work(dist.Work):
             self._worker.let_pass(self._future)
         try:
             self._future.result(seconds_of(timeout))
+        # The call itself may have raised the same type. Then it is over.
         except Unfinished:
             if self._future.done():
                 raise

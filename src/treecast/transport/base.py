@@ -35,6 +35,7 @@ Steps = Generator[Until, None, T]
 class FrameKind(IntEnum):
     """The kind of a frame. DATA goes to the place that was asked for; from STATE on, frames go to the handler of their kind."""
 
+    # The first seven are the carrier's own, of one connection. A connection that is shut drops them.
     DATA = 0
     OFFER = 1  # a long message waits to be asked for; its length, and where it lies
     GRANT = 2  # it is asked for
@@ -42,16 +43,16 @@ class FrameKind(IntEnum):
     ALIVE = 4
     TAKEN = 5  # an offer was read where it lies
     NEAR = 6  # this process, and its mark, for who can read its memory
-    STATE = 8
-    DECIDED = 9
-    FETCH = 10
-    ENDED = 11
-    FENCE = 12
-    LEFT = 13
-    BYE = 14
+    STATE = 8  # what a rank lacks and has at the end of a call, and who is gone for it
+    DECIDED = 9  # the one outcome of a call, to who has said its state
+    FETCH = 10  # send me data that you have kept
+    ENDED = 11  # up to which call the sender has come, with the digests of its last ones
+    FENCE = 12  # the others go on without you
+    LEFT = 13  # the sender has learned so, and takes no further part
+    BYE = 14  # the sender makes no calls after this one
     WELCOME = 15
     ABORT = 16
-    FLOOD = 17
+    FLOOD = 17  # a piece of a stream over links
     UNLIKE = 18  # the call of a rank, as calls of this number are unlike
     ASK = 19  # where are you? this rank waits
     HERE = 20
@@ -137,6 +138,7 @@ class Transport:
         self._errors = list[Exception]()  # that were told, and no wait has raised
         self._closed = Event()
         self._helper: Thread | None = None
+        # A look takes the lock and a core. So where more ranks share the cores of a host, each looks less often.
         self.look = _LOOK * max(1.0, size / 64)
         self.heard = dict.fromkeys(range(size), 0.0)
         self._looked = self._said = monotonic()
@@ -191,6 +193,7 @@ class Transport:
         self._watchers.append(handler)
 
     def _lose(self, rank: int, proof: bool, why: str) -> None:
+        # Noted before anybody is told: a watcher may send, or shut the rank once more, and both ask `lost` first.
         self.lost[rank], self.whys[rank] = proof, why
         for watcher in self._watchers:
             self._call(watcher, rank, proof, why)
@@ -206,6 +209,7 @@ class Transport:
         """Call a handler. An error of its own says nothing of the sender: it is told, and raised in the next wait."""
         try:
             handler(*given)
+        # This one does say something of the sender: the carrier ends what it hears of that rank.
         except FrameError:
             raise
         except Exception as error:
@@ -215,6 +219,7 @@ class Transport:
     def raise_error(self) -> None:
         """Raise the error of a handler that was told, once."""
         if self._errors:
+            # Only the first is raised. `on_error` has told of the others already.
             errors, self._errors = self._errors, []
             raise errors[0]
 
@@ -229,10 +234,12 @@ class Transport:
         if now - self._looked > self.deadline / 2:  # it is this rank that was stopped: hear the others first
             self.heard.update(dict.fromkeys(self.heard, now))
         self._looked = now
+        # Four words fit into a deadline. So one that is late, or lost time in a queue, is no silence yet.
         if now - self._said > self.deadline / 4 and not self.is_closed:
             self._said = now
             for rank in self._living():
                 self.send(rank, Key(FrameKind.ALIVE), b"")
+        # The side thread does not judge: nobody waits then, so no rank keeps anybody waiting.
         if judges:
             awaited = set(self.awaited())
             self.heard.update(dict.fromkeys(awaited - self._judged, now))  # it may have had nothing to say before
@@ -251,7 +258,10 @@ class Transport:
     def _help(self) -> None:
         """Answer when nobody waits, whatever happens; errors are told here, as no call waits for them."""
         while not self._closed.wait(self.look if self.deadline is None else min(self.look, self.deadline / 4)):
+            # Whoever holds the lock moves bytes by itself, or lets go soon. To stand in line here would delay the
+            # program's own calls.
             if self.lock.acquire(blocking=False):
+                # What `on_error` has told of is not told twice.
                 told = self._errors
                 try:
                     self._answer()
@@ -284,6 +294,7 @@ class Transport:
     def close(self) -> None:
         """Answer nobody any more; waits end. A carrier ends its connections, too. The caller need not hold the lock."""
         self._closed.set()
+        # A handler may close the transport from the side thread itself, which cannot wait for its own end.
         if self._helper is not None and self._helper is not current_thread():
             self._helper.join()
 

@@ -17,9 +17,10 @@ import numpy as np
 
 from treecast.transport.base import Piece, words_of
 
-_MARK = struct.Struct("<2Q")
+_MARK = struct.Struct("<2Q")  # the random word, and how often offers were taken back
 _TOLD = struct.Struct("<3Q")  # a process, where its mark is, and its random word
 _TWO = struct.Struct("@PNPN")  # two pieces of memory
+# Linux reads less than 2 GiB at once (MAX_RW_COUNT), and a short read counts as none here.
 _MOST = 1 << 30  # bytes of one system call
 _PTRACER = 0x59616D61  # PR_SET_PTRACER
 
@@ -52,6 +53,7 @@ class Mark:
     def take_back(self) -> None:
         """Let nothing that was offered until now be taken any more."""
         self.taken_back += 1
+        # In place: the other side has been told this address once, and reads it after each message.
         self._memory[:] = _MARK.pack(self._word, self.taken_back)
 
 
@@ -61,6 +63,8 @@ class PeerMemory:
     def __init__(self, told: bytes) -> None:
         self._pid, self._mark, self._word = words_of(_TOLD, told)
         self._seen = bytearray(_MARK.size)
+        # A read of the mark alone. It fails where the kernel forbids it, and where the number is that of another
+        # process: in another container, say, where the same numbers name other processes.
         self.is_reached = _read is not None and self._take(0, 0, 0, 0)
         """Whether this process can read it."""
 
@@ -73,6 +77,8 @@ class PeerMemory:
         )
 
     def _take(self, into: int, address: int, count: int, taken_back: int) -> bool:
+        # One call reads the data first and the mark second, in this order. So if the mark has not changed, neither
+        # had the data.
         here = _TWO.pack(into, count, address_of(self._seen), _MARK.size)
         got = _read(self._pid, here, 2, _TWO.pack(address, count, self._mark, _MARK.size), 2, 0)
         return got == count + _MARK.size and bytes(self._seen) == _MARK.pack(self._word, taken_back)

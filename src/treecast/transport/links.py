@@ -18,11 +18,15 @@ from typing import Any
 from treecast.transport.base import FrameError, FrameKind, Key, Piece
 from treecast.transport.sockets import Sockets
 
+# A piece is the body of a frame of control, which has 64 KiB at most. Every link carries every piece, so `_WINDOW`
+# limits what one rank may have under way to another.
 _PIECE = 1 << 15  # bytes of a piece at most
 _WINDOW = 1 << 17  # bytes on their way to a rank that has not taken them yet
 _CREDIT = _WINDOW // 4  # bytes taken after which the sender is told so
 _EARLY = 1 << 14  # pieces of a rank that may come before their turn
 _CLOSING = 10.0  # seconds for which others are waited for at the end
+# The topics of a piece: bytes of the stream; so many bytes were taken; this rank has ended; its sender waits for
+# nothing more.
 _BYTES, _TAKEN, _GONE, _DONE = range(4)
 
 
@@ -66,6 +70,7 @@ class Stream:
         if count < len(piece):
             self._came.appendleft(piece[count:])
         self._taken += count
+        # Not after each piece: a word of credit is flooded over all links, too.
         if self._taken >= _CREDIT:
             self._links.flood(self.peer, _TAKEN, self._taken.to_bytes(4, "little"))
             self._taken = 0
@@ -105,12 +110,15 @@ class Links:
 
     def flood(self, target: int, topic: int, body: bytes) -> None:
         """Send a piece to a rank by every way."""
+        # A piece in the words of a key: call = its number, stage = for whom, about = from whom, instance = its topic.
         key = Key(FrameKind.FLOOD, self._number, target, self._rank, topic)
         self._number = (self._number + 1) % (1 << 32)
         self._send_on(key, body, self._rank)
 
     def _send_on(self, key: Key, body: bytes, source: int) -> None:
         for near in self.direct.peers:
+            # Not back to where it came from, nor to who made it. Every other link carries it, which needs no
+            # knowledge of routes.
             if near not in (source, key.about) and near not in self.direct.lost:
                 self.direct.send(near, key, body)
 
@@ -122,13 +130,16 @@ class Links:
         if origin not in self.streams or key.stage >= self.direct.size:
             raise FrameError("a piece of a rank that is none")
         stream, self.heard[origin] = self.streams[origin], monotonic()
+        # Numbers return after 2^32 pieces: the half behind `next` is old, the half before it is to come.
         ahead = (number - stream.next) % (1 << 32)
         if ahead >= 1 << 31 or number in stream.early:
             return
         if ahead > _EARLY:
             raise FrameError("a piece that is too far ahead")
+        # Before it waits for its turn here: others may lack no earlier piece.
         self._send_on(key, body, source)
         stream.early[number] = key, body
+        # In the order of numbers, whatever their targets: a later piece waits for the earlier ones.
         while stream.next in stream.early:
             key, body = stream.early.pop(stream.next)
             stream.next = (stream.next + 1) % (1 << 32)
@@ -140,6 +151,7 @@ class Links:
                 stream.take(key.instance, body)
 
     def _lose(self, near: int, proof: bool, why: str) -> None:
+        # A silent link may be a broken cable. Whether its rank is dead is then judged by all, over other ways.
         if proof:
             self.flood(near, _GONE, b"")
             self._end(near)
@@ -162,6 +174,7 @@ class Links:
     def select(self, seconds: float) -> list[tuple[SelectorKey, int]]:
         """Return the streams that are ready, with their events, after moving bytes over links; wait for some as long as given."""
         found = self._ready()
+        # Streams that are ready already must not wait for links to move.
         self.direct.move(0 if found else seconds)
         return found or self._ready()
 
@@ -172,6 +185,7 @@ class Links:
     def linger(self, others: Collection[int]) -> None:
         """Send on pieces that others still wait for, until all others have said that they wait for nothing any more."""
         self.flood(self._rank, _DONE, b"")
+        # A rank that goes takes its links with it. Others may still need them as the only way to one another.
         until, direct = monotonic() + _CLOSING, self.direct
         while monotonic() < until:
             is_awaited = len(direct.lost) < len(direct.peers) and not self._done.issuperset(others)

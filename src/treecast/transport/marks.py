@@ -10,6 +10,7 @@ PARTS = 7
 """Numbers that one call of the program has in a group, which makes so many of the group's at most; odd, since tags return."""
 SOFT = 8
 """The last bits of a digest, which are 0 where a rank does not know what they tell of."""
+# Ranks may be 64 calls apart (`groups.pace`), so a frame of any call that is still under way finds its digest.
 _KEPT = 128  # calls of the program of which digests are kept
 
 
@@ -42,6 +43,8 @@ class Marks:
         self._last[group] = call
         self._of[group, call] = digest
         self._of.pop((group, call - _KEPT), None)
+        # Frames of a rank that is ahead came before this call began here. Their data was buffered; only now can it be
+        # compared.
         for source, other in self._ahead.pop((group, call), {}).items() if self._ahead else ():
             if differ(digest, other):
                 self.tell(source, group, call)
@@ -52,6 +55,8 @@ class Marks:
 
     def bits(self, key: "Key", count: int) -> int:
         """Return so many bits of the digest of a frame, the same at all ranks whose calls do not differ."""
+        # The last bits are left out: ranks that do not know the type of entries have 0 there, and must find the same
+        # tag.
         return self.of(key) >> SOFT & ((1 << count) - 1)
 
     def now(self, group: int) -> int:
@@ -62,6 +67,7 @@ class Marks:
         """Return whether a frame that comes is of the same call here, as far as is known; tell of one that is not."""
         here = key[5], key[1] // PARTS
         mine = self._of.get(here)
+        # Not known here: the call has not begun, and is compared when it does, or it is long over.
         if mine is None:
             if here[1] > self._last.get(key[5], 0):
                 self._ahead.setdefault(here, {})[source] = digest

@@ -50,11 +50,15 @@ class Sockets(Transport):
         self.trust_ends, self._cma = trust_ends, cma
         self._over_links = selector is not None
         self.name = ("links" if self._over_links else "TCP") + " and shared memory" * cma
+        # The streams move when their links do. With one lock for both no thread can hold one and wait for the other.
         if self._over_links:
             self.lock, self.heard = selector.direct.lock, selector.heard
+        # `_moving`: a thread is in the selector. Others wait on the condition, and look at their own event when it
+        # has moved bytes.
         self._moved, self._moving = Condition(self.lock), False
         self._selector: Any = selector or selectors.DefaultSelector()
         self._wires: dict[int, Wire] = {}
+        # Wires are read one after the other, each to its end: one room serves all of them.
         self._room = memoryview(bytearray(ROOM))
         self._writing = set[int]()
         self.opens: Callable[[int], None] | None = None
@@ -85,7 +89,9 @@ class Sockets(Transport):
         sock, self.heard[peer] = connection, monotonic()
         if not self._over_links:
             sock.setblocking(False)
+            # Frames of control are small, and somebody waits for each. Nagle's algorithm would hold them back.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # There is a wire already where this rank has said something to the other before the connection was there.
         wire = self._wires.setdefault(peer, Wire(None, peer, self.marks, self._room))
         wire.sock = wire.sock if wire.is_gone else sock
         if wire.is_gone or self.is_closed:  # looked at last: who closes meanwhile finds the connection
@@ -105,6 +111,7 @@ class Sockets(Transport):
 
     def takes(self, peer: int) -> bool:
         """Return whether a connection that a rank has opened is taken. When both open one, that of the higher rank is."""
+        # Both sides use this rule. So of two connections that cross both drop the same one.
         return (
             not self.is_closed
             and peer not in self.lost
@@ -114,6 +121,7 @@ class Sockets(Transport):
     def _wire_to(self, peer: int) -> Wire | None:
         """Return the connection to a rank; one that is not there yet is opened."""
         if peer not in self._wires and self.opens is not None and peer not in self.lost:
+            # `heard` begins now: a rank that never takes the connection is silent after the deadline, like any other.
             self._wires[peer], self.heard[peer] = Wire(None, peer, self.marks, self._room), monotonic()
             self.opens(peer)
         return self._wires.get(peer)
@@ -171,11 +179,15 @@ class Sockets(Transport):
     def wait(self, until: Until, seconds: float | None = None) -> None:
         """Move bytes and call handlers until ``until()`` holds or the time is up. The caller holds ``lock``."""
         end = None if seconds is None else monotonic() + seconds
+        # A thread that moves bytes for others wakes often enough to say that this rank is alive (every quarter of the
+        # deadline).
         nap = _NAP if self.deadline is None else min(_NAP, self.deadline / 8)
         while not until():
             left = nap if end is None else min(nap, end - monotonic())
             if self._closed.is_set():
                 raise PlanError("the job is over: its connections are closed")
+            # Two threads in one selector would take each other's events. This one looks again when the other has
+            # moved something.
             if self._moving:  # by another thread
                 self._moved.wait(max(left, _TURN))
             else:
@@ -188,6 +200,8 @@ class Sockets(Transport):
 
         Raises errors of handlers.
         """
+        # Reset in `finally`: else an error of a handler would leave all other threads waiting for a mover that is
+        # gone.
         self._moving = True
         try:
             self.progress(seconds)
@@ -201,6 +215,8 @@ class Sockets(Transport):
         """Move bytes: wait until some can move, as long as given."""
         for key, events in self._select(seconds):
             wire: Wire = key.data
+            # Writing first: a failed write only makes the wire mute. What the peer sent before its end is read after
+            # that.
             if events & selectors.EVENT_WRITE and not wire.is_gone:
                 wire.flush()
             if events & selectors.EVENT_READ and not wire.is_gone:
@@ -210,6 +226,7 @@ class Sockets(Transport):
 
     def _select(self, seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
         """Return the wires that can move. ``lock`` is free meanwhile, where this thread waits with it; links do so themselves."""
+        # The side thread looks with no time to wait, and keeps the lock. Only a mover lets it go.
         if not self._moving or seconds <= 0 or self._over_links:
             return self._selector.select(seconds)
         self.lock.release()
@@ -245,10 +262,12 @@ class Sockets(Transport):
 
     def _end(self, wire: Wire, proof: bool, why: str) -> None:
         self._drop(wire)
+        # A rank that was silent, or shut, may still be proved dead by the end of its connection: that is news.
         if proof or wire.peer not in self.lost:
             self._lose(wire.peer, proof, why)
 
     def _answer(self) -> None:
+        # A thread that sleeps in the selector has let go of the lock, but moves bytes by itself as soon as some come.
         if not self._moving:
             self.progress(0)
             self.watch_time(False)

@@ -20,13 +20,27 @@ from treecast.transport.base import DIRECT, SMALL, FrameError, FrameKind, Key, P
 from treecast.transport.cma import Mark, PeerMemory, address_of
 from treecast.transport.marks import Marks
 
+#   0        1          2        4       8       10      12       16       20
+#   | kind u8 | inst. u8 | about  | call  | group | stage | length | digest | body of `length` bytes
+#   |         |          | u16    | u32   | u16   | u16   | u32    | u32    |
+#
+#  A long message, where memory cannot be read, and where it can:
+#
+#   sender                 receiver            sender                    receiver
+#   OFFER(length) ------->                     OFFER(length, address) ->
+#                <------- GRANT(length)                              [reads memory, and the mark]
+#   DATA 1 MiB, ... ----->                                           <- TAKEN, unless it is lent
+#
+#  GRANT may come first: a receiver that knows the length asks at once, and the sender then needs no OFFER.
 HEAD = struct.Struct("<BBHIHHII")
 _LENGTH = struct.Struct("<Q")
 _OFFER = struct.Struct("<3Q?")  # length, address, 0 where it cannot be read, number of the mark, and whether it is lent
 FRAME = 1 << 20
 """Bytes of a frame of a long message at most."""
+# Twice what a short message in each of the 64 calls takes that a rank may be ahead.
 AHEAD = 8 << 20
 """Bytes that are buffered of a peer, for which nobody has asked yet."""
+# A peer that names more messages than any program has under way is not one of ours: it must not fill our memory.
 _KEYS = 1 << 14  # messages that wait to be asked for, or are asked for too early
 ROOM = 1 << 17
 """Bytes that are read at once, more than a short frame has."""
@@ -59,10 +73,11 @@ class Wire:
         self.peer, self._marks, self.sock = peer, marks or Marks(), sock
         self.is_shut = self.is_mute = self.is_gone = False
         self._out = deque[tuple[memoryview, Ticket]]()
-        self._streams = deque[tuple[Key, memoryview, Ticket]]()
-        self._held: dict[Key, tuple[memoryview, Ticket]] = {}
-        self._granted: dict[Key, int] = {}
+        self._streams = deque[tuple[Key, memoryview, Ticket]]()  # asked for: what is left to send of each
+        self._held: dict[Key, tuple[memoryview, Ticket]] = {}  # long ones, until they are asked for
+        self._granted: dict[Key, int] = {}  # asked for before there is a message
         self.asked: dict[Key, _Asked] = {}
+        # Short messages, and offers of long ones, that came before anybody asked for them.
         self.early, self._early_bytes = dict[Key, bytes](), 0
         self.offers: dict[Key, tuple[int, int, int, bool]] = {}
         self.mark = Mark()
@@ -84,6 +99,7 @@ class Wire:
     def say(self, key: Key, body: Piece = b"") -> None:
         """Send a frame; the rest that cannot go out at once is kept."""
         if not self.is_mute:
+            # A copy: the caller's memory is free at once, though the bytes may go out later.
             self._append(key, memoryview(bytes(body)), Ticket())
             self.flush()
 
@@ -111,6 +127,7 @@ class Wire:
         if key in self._held:
             piece, ticket = self._held.pop(key)
             ticket.end(len(piece), lost=not is_read)
+            # Somebody may be reading it right now. The mark tells that reader that its bytes do not count.
             if not is_read:
                 self.mark.take_back()
 
@@ -126,6 +143,8 @@ class Wire:
     def flush(self) -> None:
         """Send as much as goes at once."""
         while self.wants_out and self.sock is not None:
+            # Only when all frames are out. So words of control pass between two frames of a long message, at most 1
+            # MiB late.
             if not self._out:  # the next frame of a long message
                 key, rest, ticket = self._streams.popleft()
                 if rest[FRAME:]:
@@ -156,6 +175,8 @@ class Wire:
         for *_, ticket in [*self._streams, *self._out]:
             ticket.end(lost=True)
         self._streams.clear()
+        # A frame of which half is out has to be finished, or the peer would read the next head in the middle of a
+        # body.
         self._out = deque(
             (memoryview(bytes(piece)), Ticket()) for piece, _ in self._out
         )  # what has begun goes on from a copy
@@ -175,6 +196,8 @@ class Wire:
             self.asked[key] = asked = _Asked(place, ticket)
             if offered is not None:
                 self._answer(key, asked, offered)
+            # Without an offer yet it is asked for at once, which saves a round trip. Where memory can be read the
+            # address is awaited instead.
             elif asked.length > SMALL and self._memory is None:
                 self._grant(key, asked)
 
@@ -189,8 +212,11 @@ class Wire:
         for each in self.asked if key is None else self.asked.keys() & {key}:
             asked = self.asked[each]
             asked.ticket.end(lost=True)
+            # It stays among those asked for: the message may be on its way, and its bytes have to be taken from the
+            # stream and dropped.
             asked.place, asked.ticket = None, Ticket()
             if self._into is not None and self._of == each:
+                # The frame that is being read goes on into memory that nobody looks at.
                 self._into = memoryview(bytearray(len(self._into)))
 
     def forget(self, call: int, group: int) -> None:
@@ -205,12 +231,15 @@ class Wire:
     def _answer(self, key: Key, asked: _Asked, offer: tuple[int, int, int, bool]) -> None:
         """Answer an offer of a message that was asked for, and not granted yet, or of another length."""
         length, address, number, lent = offer
+        # Cancelled: a message of any length is taken, and dropped.
         if asked.place is None:
             asked.length = length
         if asked.length != length:
             del self.asked[key]
             asked.ticket.end(length)
             self.say(key._replace(kind=FrameKind.REFUSE))
+        # When the read fails, or the mark has changed, the message comes by the connection, or it was taken back and
+        # never comes.
         elif self._memory is not None and address and self._memory.read(asked.place or b"", address, number):
             del self.asked[key]
             asked.ticket.end(length)
@@ -246,6 +275,7 @@ class Wire:
                 self._into = self._into[got:] if got < len(self._into) else None
                 if self._into is None:
                     self._end_frame()
+            # The selector sees the socket alone. Bytes that TLS has decoded already would wait there unseen.
             if self._secure is None or not self._secure.pending():
                 break
         return found
@@ -255,14 +285,18 @@ class Wire:
         while last - first >= HEAD.size:
             kind, instance, about, call, group, stage, length, digest = HEAD.unpack_from(buffer, first)
             key, body = Key(kind, call, stage, about, instance, group), first + HEAD.size
+            # A long message. Its last frame may be short, and is told by what has come of it. It goes straight to its
+            # place, and its digest was looked at when it was offered or asked for.
             if kind == FrameKind.DATA and (length > SMALL or (key in self.asked and self.asked[key].done)):
                 self._begin_frame(key, length, buffer[body : min(last, body + length)])
                 first = min(last, body + length)
                 continue
             if length > SMALL:
                 raise FrameError("a frame that is too long")
+            # The rest of a short frame comes later. With at most 64 KiB it fits into the room.
             if last - body < length:
                 break
+            # Frames for handlers pass in any case: by them ranks find out, and settle, that calls are unlike.
             if not digest or self._marks.fits(self.peer, key, digest) or kind >= FrameKind.STATE:
                 self._take(key, bytes(buffer[body : body + length]), found)
             first = body + length
@@ -271,6 +305,7 @@ class Wire:
     def _begin_frame(self, key: Key, length: int, there: memoryview) -> None:
         """Begin a frame of a long message: the bytes that are there go to their place, and the rest will."""
         asked = self.asked.get(key)
+        # Each frame but the last has its full length. So the peer cannot write behind the place, whatever it says.
         if asked is None or length != min(FRAME, asked.length - asked.done):
             raise FrameError("a long message that was not asked for, or is longer")
         whole = memoryview(bytearray(length)) if asked.place is None else asked.place[asked.done :]
@@ -346,6 +381,7 @@ class Wire:
 
     def shut(self) -> None:
         """Take nothing more, and end all tickets."""
+        # The connection stays open. Words of agreement still pass, and its end still proves a death.
         self.is_shut = True
         self._end_all()
         self.early.clear()

@@ -43,6 +43,7 @@ def advise(
     from treecast import api
     from treecast.advice.cables import Switchless, cables
 
+    # 1. The sizes.
     low, dots, high = nodes.partition("..")
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in (low, high or low)) or (
         dots and not high
@@ -53,6 +54,7 @@ def advise(
         raise TreecastError(
             f"--nodes {nodes} names no sizes: write at most 1,000 from 1 on, the least first, as in 60..70"
         )
+    # 2. Costs: networks are compared by one latency and one rate.
     if amount.costs is not None or amount.chunk is not None:
         raise TreecastError("--costs and --chunk are for one plan: leave them out, networks are compared by one cost")
     if amount.size is None or amount.latency is None or amount.rate is None:
@@ -61,6 +63,7 @@ def advise(
         )
     if (ports is not None or wire) and (ports is None or len(wanted) > 1):
         raise TreecastError("--wire wants one number of machines, and their ports: --nodes 6 --ports 2 --wire")
+    # 3. The search, and what it found.
     with console.progress("networks" if ports is None else "graphs", after=1):
         found = api.advise(
             collective,

@@ -71,6 +71,8 @@ def cast(
     asked = CastRequest(own, target or str(own), speed, network, checksum, start)
     if hosts is None:
         return cast_here(asked, show)
+    # A host stands there once for each slot, and gets one process.
     names = list(dict.fromkeys(deal_out(hosts, None)))
+    # What cannot be read is refused here, before any host is started.
     sources_of(Path(path))
     return show(cast_to(names, asked))

@@ -46,6 +46,7 @@ def compare(
     from treecast.collectives import COLLECTIVES, find_kind
     from treecast.plans import copies_of
 
+    # 1. A collective may stand among the networks.
     kinds = [*([] if collective is None else [collective]), *(each for each in specs if kind_of(each) in COLLECTIVES)]
     if len(kinds) > 1:
         raise TreecastError(f"one collective is compared at a time, not {' and '.join(kinds)}")
@@ -53,12 +54,14 @@ def compare(
     if amount.chunk is not None or amount.costs is not None or (amount.size is None and amount != DataOptions()):
         raise TreecastError("networks are compared by one cost: --bytes 16MiB --latency 1us --rate 12.5GB/s")
     where = [BrokenOptions().read(spec) for spec in specs]
+    # 2. The paper's tables: bounds alone, and nothing is planned.
     if tables:
         wanted = copies_of(copies, survive)
         if not where or collective is not None:
             raise TreecastError("--tables takes one star network or hypercube, or more, and no --collective")
         found = [table for network in where for table in tables_of(network, messages or 1, wanted)]
         return console.show(found, as_json)
+    # 3. Plans, side by side.
     if collective is not None and find_kind(collective).lengths:
         raise TreecastError(
             f"{collective} has blocks of different lengths: plan it on each network, as compare has none for it"

@@ -61,12 +61,14 @@ def draw(
     from treecast.drawing import pictures
     from treecast.drawing.look import Look, read_size
 
+    # 1. What can be wrong with the options, before anything is drawn.
     if in_ascii and output not in (None, "-") and not output.endswith(".txt"):
         raise TreecastError(f"--ascii is for text: leave it out, or write to a .txt file, not {output!r}")
     schedule, _ = load(file, told.read())
     faults = failing.read(schedule)
     some = None if steps is None else read_steps(steps)
     look = Look(dark=dark, transparent=transparent, size=None if size is None else read_size(size), title=title)
+    # 2. The picture. Warnings of the drawing become lines of ours.
     with catch_warnings(record=True) as warned:
         drawn = pictures.draw(
             schedule,
@@ -80,6 +82,7 @@ def draw(
         )
     for warning in warned:
         console.warn(f"{warning.message}")
+    # 3. Text goes out here; a file has been written.
     if output is None and drawn.medium != "text":
         raise TreecastError(
             f"{kind or 'this'} cannot be drawn as text: write to a file, as in -o picture.{drawn.medium}, or -o -"

@@ -57,6 +57,7 @@ def export(
     """
     from treecast import api
 
+    # An unknown format is refused before the file is read.
     entry = exporter_named(to or format_of_name(output))
     schedule, _ = load(file, told.read())
     given = {keyword: value for keyword, value in vars(settings).items() if value}

@@ -57,6 +57,7 @@ def run(
     from treecast.lab.wiring import parse_cuts, plan_wiring
     from treecast.units import parse_rate
 
+    # 1. What can be wrong, before anything is built: that takes seconds, and root.
     check_command("lab run", command)
     if no_mpi and once:
         raise LabError("--no-mpi runs COMMAND on every host, --once on none: choose one")
@@ -71,12 +72,14 @@ def run(
         raise LabError(
             "--cut-links takes down links between hosts, and behind a --switch there are none: leave one of them out"
         )
+    # 2. The wiring, and the lines that tell of it.
     plan = plan_wiring(where, round(parse_rate(rate) * 8), switched=switch)
     joined = f"one port of {rate} each behind a switch" if switch else f"{len(plan.links)} links of {rate}"
 
     def ready(seconds: float) -> None:
         console.say(f"{where.spec}: {where.nodes} hosts, {joined}, built in {seconds:.2f} s")
 
+    # 3. The run, and which links were cut when.
     how = "hosts" if no_mpi else "once" if once else "mpi"
     cuts = parse_cuts(where, cut_links)
     done = outside.run_in_lab(plan, command, how, cuts=cuts, options=options, timeout=timeout, ready=ready)

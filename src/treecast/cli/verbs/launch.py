@@ -63,6 +63,7 @@ def launch(
     logs
         A folder. The lines of rank 2 go into its file rank-2.log, too; one that is there is written anew.
     """
+    # An option that launch does not have would be taken for the program.
     check_command("launch", program)
     check_numbers(respawn=respawn, timeout=timeout or 0.0)
     if timeout == 0:
@@ -97,6 +98,7 @@ def _asked(tag: bool, logs: str | None) -> dict[str, str]:
         return asked
     try:
         os.makedirs(logs, exist_ok=True)
+        # Files of an earlier, larger job would be taken for ranks of this one.
         for old in Path(logs).glob("rank-*.log"):
             old.unlink()
     except OSError as error:

@@ -73,6 +73,7 @@ def plan(
     from treecast.verification.report import with_all_bounds
     from treecast.verification.verifier import verify
 
+    # 1. What can be wrong with the options: all of it is said before the work, which may take minutes.
     where, compare_with = broken.read(network), broken.other(network, compare_with)
     if output not in (None, "-"):
         format_of_name(output)  # before the work, since the name may be that of a picture
@@ -87,6 +88,7 @@ def plan(
             )
         chunk = str(job.flit_bytes) if amount.latency is not None or amount.rate is not None else None
 
+    # 2. The plan, and how long making it took.
     def planned_on(where: Any) -> Schedule:
         return plans.plan(
             builder=builder,
@@ -102,8 +104,10 @@ def plan(
     with console.progress("plan", after=2):
         schedule = planned_on(where)
     schedule, took = replace(schedule, costs=amount.read(schedule.network)), perf_counter() - began
+    # 3. The verdict: whatever the builder claims, it is measured.
     report = verify(schedule)
 
+    # 4. The report, made only where somebody reads it.
     def shown() -> Description:
         found = with_all_bounds(report, describe(report)) if bounds else describe(report)
         found = found.joined(plans.facts(schedule, report.depth), after="trees")

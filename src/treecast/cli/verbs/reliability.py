@@ -76,6 +76,7 @@ def reliability(
     from treecast.simulation.spreading import processes
     from treecast.simulation.survival import reliability
 
+    # 1. What can be wrong with the options, before the work.
     if not files:
         raise TreecastError("no schedule is named: treecast reliability plan.tc --node-failure 0.01")
     check_numbers(seed=seed)
@@ -85,6 +86,7 @@ def reliability(
     found: list[Reliability] = []
     if output is not None:
         medium_of(output)  # before the work begins
+    # 2. Each schedule. It claims to survive only faults of kinds that its copies are disjoint against.
     with processes(workers) as executor, console.progress("fault sets", after=0.5):
         for schedule in schedules:
             good = all(covers(schedule.against, kind) for kind in ("nodes", "links", "arcs") if failing[kind])
@@ -101,6 +103,7 @@ def reliability(
                     executor=executor,
                 )
             )
+    # 3. One result, or several side by side.
     curves = Curves(tuple(found), tuple(PurePath(file).name for file in files))
     return show_drawn(found[0] if len(found) == 1 else curves, output, as_json, curves)
 

@@ -56,6 +56,7 @@ def run(
     """
     from treecast.execution.on_files import run_on_files
 
+    # 1. Over MPI. What cannot be done there is refused before the file is read.
     if over.mpi:
         if failing.cut_links or failing.random_faults or lying:
             raise TreecastError(
@@ -66,10 +67,12 @@ def run(
                 f"over MPI each rank reads {file} as it stands: write its schedule by 'treecast verify -o', and run that"
             )
         return _run_over_mpi(file, data, over, as_json, flit=flit, kill=failing.dead_nodes, output=output)
+    # 2. Here. Of two readers of standard input the first would take all of it.
     if file == data == "-":
         raise TreecastError("the schedule and the data cannot both be standard input: name a file for one of them")
     schedule, report = load(file, told.read())
     faults, liars = failing.read(schedule), lying.read(schedule)
+    # 3. The run, and its report.
     with console.progress("steps"):
         done = run_on_files(schedule, data, faults=faults, liars=liars, flit=_flit(schedule, flit), output=output)
     found = describe(done)
@@ -96,6 +99,7 @@ def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, *, flit
     check_numbers(timeout=over.timeout)
     if "-" in (file, data):
         raise TreecastError("over MPI many processes read the files: name them, standard input is one process's")
+    # Only rank 0 of several asks: the others have no report to show.
     verified: dict[str, object] = {}
 
     def ask() -> "tuple[Schedule, RunRequest]":

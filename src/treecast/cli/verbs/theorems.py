@@ -38,6 +38,7 @@ def theorems(
     Example: treecast theorems star --up-to 10 --only "Lemma 6"
     """
 
+    # 1. Without a paper: the list of papers.
     if not paper:
         if up_to is not None or only or draw:
             raise TreecastError(f"name the paper, too: {', '.join(PAPERS)}")
@@ -45,10 +46,12 @@ def theorems(
         table = Table(("paper", "networks", "statements"), rows, of="papers")
         return console.show(table.alone(["'treecast theorems star' checks those of one"]), as_json)
     if draw is not None:
+        # 2. The picture first: an error in its name comes before minutes of checks.
         from treecast.drawing import pictures
 
         subject, faults = shown(paper, up_to, only)
         pictures.draw(subject, draw, faults=faults)
+    # 3. Each statement, told as soon as it is checked.
     checked, found = each_theorem(paper, up_to, only), list[CheckedStatement]()
     while True:
         with console.progress("theorems"):
@@ -61,6 +64,7 @@ def theorems(
             console.flush()  # a reader of the pipe sees each when it is checked
     if draw is not None:
         console.wrote(draw)
+    # 4. The sum of all, and the exit status.
     if as_json:
         return console.show(found, True)
     console.show_text(spell_sum(found))

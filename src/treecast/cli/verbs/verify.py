@@ -65,6 +65,7 @@ def verify(
     from treecast.simulation.spreading import processes
     from treecast.verification.report import with_all_bounds
 
+    # 1. Options of a sweep without a sweep are a slip.
     check_numbers(seed=seed)
     if sweep is None:
         given = {
@@ -76,11 +77,13 @@ def verify(
         }
         if idle := [name for name, used in given.items() if used]:
             raise TreecastError(f"{idle[0]} says how to sweep: name the parts that fail as well, as in --sweep nodes")
+    # 2. The verdict on the file.
     verdict, schedule_of = formats.judge(file, told.read(), model, "expanded" if expanded else "fast")
     if sweep is not None and isinstance(verdict, formats.FileVerdict):
         raise TreecastError(
             f"--sweep is for schedules: 'treecast verify {file} -o plan.tc' makes one of this file, and --sweep takes that"
         )
+    # 3. What is said beside it: bounds, seconds, bits.
     found = describe(verdict)
     if bounds and not isinstance(verdict, formats.FileVerdict):
         found = with_all_bounds(verdict, found)
@@ -94,6 +97,7 @@ def verify(
             raise TreecastError("--same-bits tells of sums: this plan adds nothing, or has more than 131,072 sends")
         said = Description({}, {"same bits": "yes" if bits["same"] else "NO"}, holds=bits["same"])
         found = found.joined(said, after=next(iter(found.lines)))
+    # 4. The sweep, of a schedule that is right.
     if sweep is not None and verdict:
         with processes(workers) as executor, console.progress("fault sets"):
             swept = sweeps.sweep(
@@ -107,6 +111,7 @@ def verify(
                 executor=executor,
             )
         found = found.joined(describe(swept), after="verified")
+    # 5. The file, of one that holds in all of it.
     if output is not None and found.holds:
         save(schedule_of(), output)
     return console.show(found, as_json)

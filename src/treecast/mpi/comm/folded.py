@@ -45,10 +45,12 @@ def fold_by_mpi(comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any]
     """
     (mine, out), how, ranks, me = ends, rest[-1], range(comm.size), comm.rank
     given: Piece = out if mine is None else mine
+    # The bits are the same in any order: MPI's own way is the quickest.
     if how.any_order and algorithm is sums.allreduce:
         entries = how.entries, how.datatype
         comm.Allreduce(MPI.IN_PLACE if mine is None else [mine, *entries], [out, *entries], how.op)
         return
+    # Little data: everybody gets all, and folds what it wants in the order of ranks.
     plan = LITTLE[algorithm](me, comm.size, mine, out, *rest)
     if plan is not None and plan.length * comm.size <= SMALL:
         whole = scratch(plan.length * comm.size)
@@ -61,9 +63,11 @@ def fold_by_mpi(comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any]
     lengths = [width * count for count in (rest[0] if is_scattered else (b - a for a, b in pairwise(bounds)))]
     length = lengths[me]
     whole = scratch(length * comm.size)
+    # Much data: rank b folds block b.
     alltoall(comm, given, lengths, whole, length)
     parts = [whole[block(rank, length)] for rank in ranks]
     fold(how, parts, length // width if width else 0, prefix=task.prefix)
+    # Each rank wants another prefix, so it is sent to each from its own place.
     if task.prefix:
         places = [task.place(taker, ranks) for taker in ranks]
         comes = lengths if places[me] is not None else [0] * comm.size

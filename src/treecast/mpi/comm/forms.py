@@ -29,6 +29,7 @@ BUFFERS = {name: sum("buf" in each.name for each in places) for name, places in 
 def form_of_call(name: str, arguments: Sequence[Any]) -> Any:
     """Return the form of all arguments of a collective. Raises as ``form_of``."""
     buffers = BUFFERS[name]
+    # This stands before every call, and each line of Python counts as often as there are ranks on a core.
     if len(arguments) == buffers:  # the ordinary cases, in few steps
         if buffers < 2:
             return (name, form_of(arguments[0])) if buffers else name

@@ -47,6 +47,7 @@ def maker(lane: Any, plan: Little, arguments: Sequence[Any]) -> Make | None:
     if ends is None or (ends[0] and not ends[0].is_whole):
         return None
     give, take = ends
+    # In this order: MPI adds; the root gives all; lengths differ, and all know them; all give pieces of one length.
     if plan.adds is not None and give is not None and take is not None:
         return _adding(lane, plan.adds, give, take)
     if plan.root is not None:
@@ -81,6 +82,7 @@ def _find_ends(plan: Little, arguments: Sequence[Any]) -> tuple[Spot | None, Spo
     """Return where the pieces of a call lie that this rank gives, and those that it takes; None where that is elsewhere."""
     order, places = range(len(arguments)), _places(plan)
     take, give = _find(places.values(), arguments, order[::-1]), _find(plan.mine or (), arguments, order)
+    # In place, or copies that lie in no argument: calls with those go the way of all calls.
     if give is None and plan.mine and arguments:  # in place each block goes where another comes
         give = take if arguments[0] in (None, MPI.IN_PLACE) else None
         if give is None:
@@ -98,6 +100,8 @@ def _find(pieces: Iterable[Piece | None], arguments: Sequence[Any], order: Itera
     for k in order if pieces else ():
         if arguments[k] is not None and arguments[k] is not MPI.IN_PLACE:
             memory = MPI.memory.frombuffer(_view(arguments[k]), readonly=True)
+            # By addresses: the reader has cut views out of the argument, and the next call of this form has its
+            # buffer elsewhere.
             begins = [piece.address - memory.address for piece in pieces if len(piece)]
             ends = [begin + len(piece) for begin, piece in zip(begins, filter(len, pieces), strict=True)]
             first, last = min(begins, default=0), max(ends, default=0)
@@ -124,6 +128,7 @@ def _adding(lane: Any, how: Any, give: Spot, take: Spot) -> Make:
 
     def make(arguments: Sequence[Any]) -> Copies:
         received = _bytes_at(arguments, take)
+        # MPI may have written half a sum when it fails, and the contribution is needed once more then.
         sent = memoryview(bytes(received)) if in_place else _bytes_at(arguments, give)
         try:
             lane.comm.Allreduce([sent, how.entries, how.datatype], [received, how.entries, how.datatype], how.op)
@@ -214,6 +219,8 @@ class _Packing:
     def __call__(self, arguments: Sequence[Any]) -> Copies:
         length, kept, root = ROOM, tuple[Any, ...](), self._root
         for _ in range(TRIES):
+            # First rows of the usual length; then, if some rank's blocks take more, rows of the length that all have
+            # read from them.
             row, whole, heads = self._memory.get(length) or self._get_ready(length)
             if self._give is not None and self._end <= length:
                 sent = _bytes_at(arguments, self._give)
@@ -225,6 +232,7 @@ class _Packing:
                 self._comm.Bcast([whole, length, _BYTE], root)
             copy = whole.tobytes() if length < _LITTLE else self._copy(whole)
             kept = *kept, (copy, length, root or 0)
+            # The heads tell where all blocks lie. Calls of the same lengths, as most are, need no look at them.
             key = length, b"".join([copy[each] for each in heads])
             longer, moves = self._known.get(key) or self._learn(key, copy)
             if longer is None:

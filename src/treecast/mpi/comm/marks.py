@@ -39,6 +39,8 @@ class CallMark:
             pass
 
     def __enter__(self) -> None:
+        # A write to mapped memory, and no system call: it costs next to nothing, and the file shows it even when the
+        # process is killed.
         self.times[0] += 1
 
     def __exit__(self, *_: object) -> None:
@@ -65,5 +67,6 @@ def _leave(comm: MPI.Comm | None, key: int, rank: int) -> None:
     place = job_file(f"left-{rank}")
     if place.parent.is_dir():
         place.write_text("0")
+    # From the last one on: what was made later may stand on what was made before.
     while _BEFORE and not MPI.Is_finalized():
         _BEFORE.pop()()

@@ -36,6 +36,7 @@ _BYTE = MPI.BYTE
 _COMPARED = COMPARED * PARTS
 _EAGER = int(os.environ.get("OMPI_MCA_btl_sm_eager_limit", 4096))  # noqa: SIM112
 """Bytes from which on Open MPI 5.0 writes past the end of memory that a message is too long for: calls are compared before."""
+# A program has few forms of calls. One that makes ever new ones must not fill the memory.
 _MOST = 256  # calls that are kept ready on a communicator
 _NEW: Any = object()
 _PARENTS = {name: getattr(MPI.Intracomm, name) for name in ROWS}
@@ -93,6 +94,7 @@ class QuickCalls:
         ``on``: the communicator of the program. ``number``: of the call there.
         """
         began, name = perf_counter(), row.name
+        # Nonblocking calls that were begun before have their place before this one, at all ranks.
         if self._jobs.unfinished_tasks:
             self._jobs.join()
         try:
@@ -118,9 +120,13 @@ class QuickCalls:
         """Make a call that survives failures; return whether it was made."""
         group, times = self.group, self._times
         unlike, number = group.unlike, group.agreement.next()
+        # Odd: the launcher sees that this rank is inside a call.
         times[0] = inside = times[0] + 1
+        # Not a call of the group's record yet: a side thread describes it from here, when it takes long or somebody
+        # asks.
         unlike.now = began, number // PARTS, ready.said
         try:
+            # Data of MPI's own calls carries no digest: so the last ones are compared now and then.
             if number % _COMPARED == 0:
                 with self._lock:
                     group.catch_up()
@@ -135,6 +141,7 @@ class QuickCalls:
                 unlike.now = None
             finally:
                 self._release()
+        # It has failed at some rank, or was revoked. The call begins anew on the way of all calls.
         except MPI.Exception:
             self.together.end()
             return False
@@ -263,6 +270,8 @@ class QuickCalls:
 
     def copy(self, view: memoryview) -> memoryview:
         """Return a copy, in memory that was in use before where there is some: new memory is slow."""
+        # All have ended the calls before that: nobody asks for their copies any more, and the memory is free for
+        # others.
         if self._since != self.group.agreement.all_ended:
             self._used, self._since = 0, self.group.agreement.all_ended
         if self._used == len(self._copies):

@@ -79,6 +79,7 @@ class Again(Telling, MPI.Prequest):
         begun = self._begin()
         self.outcome = begun.outcome
         address = MPI._addressof  # pyright: ignore[reportPrivateUsage]
+        # The handle of the call that has begun, in place of this one's: so MPI's own Wait and Test know it.
         ctypes.memmove(address(self), address(begun), MPI._sizeof(begun))  # pyright: ignore[reportPrivateUsage]
 
     @classmethod

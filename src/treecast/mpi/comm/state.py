@@ -81,6 +81,7 @@ class Base:
         """Get ready to survive failures, before there are any: all ranks do so together. Return the calls of all at once."""
         together = self.transport.together
         if together is None:
+            # A duplicate needs all ranks: it is made while all live. After a death it is too late.
             together = self.group.together = self.transport.together = MpiTogether(MPI, comm.Dup(), self.transport.lock)
             with suppress(MPI.Exception):  # somebody has begun, and died: it is found as any death
                 comm.Agree(1)  # Open MPI crashes where a communicator is revoked that some rank is still making
@@ -109,6 +110,8 @@ class Base:
             began = now[0] if now else together.under_way if together else None
             if together is None or began is None:
                 continue
+            # A call that survives something is left: revoking ends it. One of MPI's own cannot be left, and ends the
+            # job.
             survives, seconds = group is self.group, perf_counter() - began
             call = now[1] if now else group.agreement.number // PARTS
             if survives and (unlike.knows(call) or PARTS * call > group.agreement.final):
@@ -120,6 +123,7 @@ class Base:
             elif slow is not None and seconds >= slow:
                 if seconds >= slow + self.waiting.answers:
                     self.waiting.tell_slow(group, seconds)
+                # Each rank waits a little longer than the one below it: so one of them says why, and not all at once.
                 if not survives and seconds >= slow + _TURN * min(group.rank, _TURNS):
                     self._abort(unlike.why_over(call))
 
@@ -139,6 +143,7 @@ class Base:
         """Return the group for a call on these terms; ``number``: of the call."""
         group = self.group_of(terms)
         self.transport.deadline, group.terms = terms.deadline, terms
+        # `begin` counts on from here: calls that MPI made by itself lie between.
         if group.carrier.alone:  # calls that are MPI's have numbers, too
             group.agreement.number = PARTS * (number - 1)
         return group
@@ -187,6 +192,7 @@ class Base:
 
 def _may_part(group: Group, asked: list[float]) -> bool:
     """Return whether no other needs this rank any more; ``asked``: when they were last asked how far they are."""
+    # Asked again: who was behind says how far it has come since.
     if monotonic() > asked[0] + _ASK:
         group.say_leaving(group.behind() if asked[0] else group.agreement.others())
         asked[0] = monotonic()

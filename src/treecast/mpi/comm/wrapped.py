@@ -364,6 +364,7 @@ def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False
         raise PlanError("COMM_NULL cannot be wrapped: it has no ranks")
     if comm.Is_inter():
         raise PlanError("an intercommunicator cannot be wrapped: Merge makes an intracommunicator of it")
+    # Before any check that may fail at some rank alone: else the others would wait here.
     said = MPI.Intracomm(comm).allgather(terms.words()) if together else []
     terms.check()
     if own not in (True, False):

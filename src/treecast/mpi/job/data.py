@@ -30,6 +30,7 @@ from treecast.files import spell_path
 from treecast.networks import Network
 from treecast.schedule import Schedule
 
+# Counts of entries are C ints there, and an entry of ours is a byte.
 _LARGEST = 2**31 - 1  # bytes of a message, in MPI before version 4
 
 
@@ -99,6 +100,7 @@ class Prepared(NamedTuple):
 def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
     """Return the things that one rank needs for a run. Raises FormatError when its own data cannot be read."""
     collective, layout = program.collective, source.layout
+    # Zeros cost nothing until they are touched: the system gives pages at the first use.
     memory = np.zeros(layout.size, np.uint8)
 
     def view(chunk: int) -> Bytes:
@@ -113,6 +115,7 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
         return Prepared(program, source, part, memory)
     for first, stop in ranges_at(collective.given(), rank):
         _read_into(source, memory, first, stop)
+    # What this rank neither brings nor wants only passes, and needs no place.
     stays = np.zeros(collective.chunks, bool)
     for first, stop in (*ranges_at(collective.given(), rank), *ranges_at(collective.wanted(), rank)):
         stays[first:stop] = True

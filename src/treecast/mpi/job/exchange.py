@@ -38,6 +38,7 @@ class Circle:
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         heard = self._heard[key.call]
+        # Only what is new is passed on. So words die out, whatever the ways are.
         if key.about not in heard:
             heard[key.about] = body
             self._say(self.near - {source, key.about}, key, body)
@@ -70,6 +71,7 @@ class Circle:
             return others <= heard.keys() | transport.lost.keys() | dead and transport.has_said(self.near - dead)
 
         moved = looked = now = time.monotonic()
+        # It ends when all is there, when that will do, or after `patience` seconds without anything new: never later.
         while now - moved < patience and not all_there():
             count = len(heard)
             transport.wait(lambda count=count: len(heard) > count or all_there(), _LOOK)

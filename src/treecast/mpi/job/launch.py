@@ -82,17 +82,20 @@ def launch(
     ``stdout``, ``stderr``: open files for their output. ``watch``: with the notes of ranks, by default in a new folder.
     Raises PlanError when mpirun cannot be started.
     """
+    # 1. The command line. An error in it leaves nothing behind.
     line = command(ranks, program, extra)
     # variables of an mpirun around us would confuse the one that we start
     inherited = {
         k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD", "TREECAST_RANK"))
     }
+    # 2. A folder for the notes of ranks, the launcher's own output, and standard input.
     with ended_by_signals(), folder_of_job() as own:
         watch = watch or MpiWatch(own / "status", ranks)
         files = (1 if stdout is None else stdout, 2 if stderr is None else stderr)
         _hand_out(watch.status.with_name("output"), files)
         reads, job = _standard_input(), {"TREECAST_JOB": str(watch.status)}
         try:
+            # 3. mpirun, in a session of its own, and tied to this process.
             child = subprocess.Popen(
                 watched([str(os.getpid()), *line], "tied"),
                 env={**torch_place("127.0.0.1"), **inherited, **ENVIRONMENT, **(environment or {}), **job},
@@ -106,6 +109,7 @@ def launch(
         finally:
             os.close(reads)
 
+        # 4. A wait until the job ends, or never would. Whatever ends this process, all of the job ends with it.
         def look() -> Ending | None:
             status = child.poll()
             return watch.stuck() if status is None else watch.ending(128 - status if status < 0 else status)
@@ -119,6 +123,7 @@ def launch(
 def _hand_out(place: Path, files: Sequence[int]) -> None:
     """Hand open files out to the watchers of ranks, past mpirun, which would cut their lines."""
 
+    # A thread that takes one connection of each watcher, and hands it the files themselves.
     def serve() -> None:
         with suppress(OSError), server:
             while True:

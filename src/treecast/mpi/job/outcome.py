@@ -126,13 +126,16 @@ def conclude(
     that have died; one that has no record and is not among them is *silent*. ``status``: as of ``MpiRun``. Raises PlanError for
     anything that a rank could not do.
     """
+    # 1. Whatever a rank could not do is the error of the run.
     for record in records.values():
         if error := record.get("error") or record.get("unwritten"):
             raise PlanError(str(error))
     network, collective, dead = schedule.network, source.collective, set(dead) - set(records)
+    # 2. The truth, from the input alone: no rank's memory goes into it.
     true, to_have = true_memory(source), ranges_by_node(collective.wanted(), network.nodes)
     digest = source.layout.digests_of(true)
 
+    # 3. A report on each rank: its digest beside the true one of the chunks that it has.
     def report(rank: int) -> dict[str, Any]:
         begin = {"node": network.label(rank), "rank": rank}
         if rank not in records:
@@ -149,6 +152,7 @@ def conclude(
             "cut_off": [network.label(peer) for peer in record["cut"]],
         }
 
+    # 4. The outcome of all.
     told = [rank for rank in range(network.nodes) if rank not in collective.relays or rank not in records]
     reports = [report(rank) for rank in told]  # a relay wants nothing: there is nothing to be said of it
     lacking = any(one["verdict"] == "INCOMPLETE" for one in reports)
@@ -180,6 +184,7 @@ def _verdict(collective: Collective, lacks: Ranges, dead: Collection[int], is_ri
 @describe.register
 def _(run: MpiRun) -> Description:
     schedule, collective, network = run.schedule, run.schedule.collective, run.schedule.network
+    # 1. The job, in lines.
     source = "of every rank" if collective.all_source else f"{collective.direction} {network.label(collective.root)}"
     lines = {
         "input": f"{run.input}, {count_of(run.size, 'byte')}",
@@ -189,6 +194,7 @@ def _(run: MpiRun) -> Description:
         "messages": run.transmissions,
         "moved in": spell_seconds(float(run.seconds)),
     }
+    # 2. What a reader must not overlook.
     unusual: dict[str, object] = {}
     if run.lost_with_root:
         unusual["delivered"] = f"LOST with its root {network.label(collective.root)}"
@@ -198,6 +204,7 @@ def _(run: MpiRun) -> Description:
         unusual["silent"] = list_few(run.silent)
     if run.status == TIMED_OUT:
         unusual["time"] = "the ranks did not end in time, and were ended: give --timeout more"
+    # 3. The figures, for programs.
     figures = {
         "input": run.input,
         "bytes": run.size,
@@ -212,6 +219,7 @@ def _(run: MpiRun) -> Description:
         "node_reports": run.reports,
         **({} if run.status is None else {"mpirun_status": run.status}),
     }
+    # 4. A table with a line for each rank.
     begin = describe_delivery(run.delivered, run.living, run.killed, words=("rank", "killed"))
     begin = replace(begin, lines={**begin.lines, **unusual}, holds=run.holds)
     rows = [

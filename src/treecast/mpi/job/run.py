@@ -110,6 +110,7 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
     world = mpi.COMM_WORLD
     world.Set_errhandler(mpi.ERRORS_RETURN)
     rank, size = int(world.Get_rank()), int(world.Get_size())
+    # Rank 0 alone reads the plan. An error goes on as a text, since the others wait in the broadcast.
     dealt, error = _attempt(lambda: deal_out(ask, size)) if rank == 0 else (None, "")
     request, programs = dealt or (None, None)
     asked: RunRequest | None
@@ -121,9 +122,11 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
         prepared, error = _attempt(
             lambda: data_of.prepare(mine, rank, data_of.find_source(mine, asked.input, asked.flit))
         )
+    # All tell whether they are ready before anybody begins: then no rank waits for one that could not.
     errors: list[str] = world.allgather(error)
     first = next((other for other, text in enumerate(errors) if text), None)
     if first is not None or prepared is None or asked is None or place is None:
+        # One rank says it, the lowest: all others end in silence.
         if rank == first and folder is not None:
             records.write_record(folder, rank, {"error": errors[rank]})
         elif rank == first:
@@ -221,6 +224,7 @@ def _report(
     records.await_records(folder, set(range(schedule.network.nodes)) - set(heard) - dead, CUT_OFF * asked.deadline)
     ended = {rank for rank, letter in letters(folder).items() if letter in "ZX"}
     everyone = {**heard, **records.read_records(folder)}
+    # Before the verdict, which may raise: nothing is left behind.
     records.remove(folder)
     return conclude(schedule, prepared.source, everyone, dead | ended)
 

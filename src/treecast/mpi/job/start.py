@@ -80,6 +80,7 @@ class _Watch(MpiWatch):
         living = began.keys() - self.noted("ended").keys()
         recorded = {rank for rank in everyone if records.has_record(self.status.parent, rank)}
         self.silent = (everyone - began.keys() | living) - recorded
+        # Not yet: some have not begun, nobody has reported, or one with a record still answers others that have none.
         if len(began) < self._ranks or not recorded or (self.silent and living & recorded):
             self._spell("")
             return None

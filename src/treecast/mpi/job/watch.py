@@ -28,6 +28,7 @@ class MpiWatch(Watch):
         gone = self.noted("left")
         for path in sorted(self.status.parent.glob("calls-*")) if gone else ():
             _, name, which = path.name.split("-")
+            # Odd: inside a call. Who has left with fewer calls entered never comes to this one.
             rank, (times, members) = int(name), _calls(path)
             if times % 2 and rank not in gone and letter_of(processes.get(rank, 0)) not in "TtZ":
                 others = {
@@ -45,13 +46,16 @@ class MpiWatch(Watch):
         those that are left are ``abandoned``: the others have ended, or wait for these in MPI_Finalize.
         """
         began, ended = self.noted("began"), self.noted("ended").keys()
+        # With ranks on other hosts nobody here knows whether those live.
         on_this_host = len(began) == self._ranks  # all of them
         left = {rank: pid for rank, pid in began.items() if rank not in ended and on_this_host}
         some = 0 < len(left) < self._ranks
         may_wait = some or self.noted("lost") or any(letter_of(pid) in "Tt" for pid in left.values())
+        # Looked at only when somebody may wait: it reads the memory of other processes.
         states = {rank: _state_of_mpi(pid) for rank, pid in left.items() if may_wait}
         starting = some and _STARTING in states.values()
         vain = "MPI_Init cannot end without ranks that have ended" if starting else self._waits_in_vain(left)
+        # Notes and states are of different moments. So it has to be so for some seconds.
         if self._vain(vain) > PATIENCE:
             return self.ending(1, vain)
         return self.abandoned([rank for rank, state in states.items() if state in _FINISHING])
@@ -73,6 +77,7 @@ def _state_of_mpi(pid: int) -> int | None:
     """
     with suppress(OSError, ValueError, AttributeError):
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            # The first mapping of the library: offset 0 of the file, where its addresses begin.
             found = re.fullmatch(r"(\w+)-\w+ \S+ 0+ \S+ \d+ +(/.*/libmpi\.so\S*)", line)
             if found:
                 with Path(f"/proc/{pid}/mem").open("rb") as memory:

@@ -281,6 +281,7 @@ def fastest(times: Sequence[tuple[str, Time]]) -> list[tuple[Fraction, tuple[str
 
     Times that are least together are named together.
     """
+    # Times are lines in r: the least one changes only where two of them cross.
     starts = {Fraction(0), *(c.r for c in crossings(times) if c.r is not None)}
     found: list[tuple[Fraction, tuple[str, ...]]] = []
     ordered = sorted(starts)

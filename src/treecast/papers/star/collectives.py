@@ -271,6 +271,7 @@ def _moves(tree: Tree, messages: int, dead: int) -> Iterator[tuple[int, int, int
     A node passes the messages to its children, to the next one when the one before has acknowledged, and then acknowledges.
     A dead node never does, and nobody sends any more. An acknowledgement takes a step.
     """
+    # Depth first: the walk is at one node at a time.
     step, stack = 0, [(tree.root, iter(tree.children(tree.root)))]
     while stack:
         node, below = stack[-1]
@@ -292,6 +293,7 @@ def _walked(n: int, dies: bool) -> tuple[Schedule, Faults]:
     """Return the walks of all trees as they go, of one message: all the way, or until a dead node cuts a living one off."""
     star = Star(n)
     trees = list(star_trees.disjoint_trees(star, paper=True))
+    # The first node whose death cuts somebody off; of a walk that goes all the way none.
     dead = next((v for v in range(1, star.nodes) if dies and len(_heard(trees, v)) < star.nodes - 1), -1)
     moves = [(*move, number) for number, tree in enumerate(trees) for move in _moves(tree, 1, dead)]
     step, src, dst, data, number = ints(moves).T

@@ -60,6 +60,7 @@ def random_cases(n: int, tries: int) -> Iterator[WeightedTree]:
     """Yield random trees, bushy and lean ones, at random roots, with messages of which some are null."""
     rng = np.random.default_rng(n)
     for _ in range(tries):
+        # Parents among the last `reach` nodes: 1 makes a path, n any tree.
         reach = int(rng.integers(1, n + 1))
         tree = network_of([-1, *(int(rng.integers(max(0, v - reach), v)) for v in range(1, n))])
         flits = rng.integers(0, 10, n) * (rng.random(n) < rng.choice([0.2, 0.6, 1.0]))

@@ -33,6 +33,7 @@ def ends_earlier(parents: Sequence[int], lengths: Sequence[int], steps: int) -> 
     """Return whether a scatter from node 0 in fewer than ``steps`` steps exists, whatever steps its messages begin in."""
     ways = [(_way_up(parents, v)[::-1], length) for v, length in enumerate(lengths) if length]
 
+    # Every way to fit the messages in, one after the other: small trees only.
     def placed(number: int, taken: Taken) -> bool:
         if number == len(ways):
             return True
@@ -62,6 +63,7 @@ def begins_earlier(lengths: Sequence[int], steps: int, waiting: bool = False) ->
         if gets.get(i, 0) >> woken & 1:
             return False
         gets[i] = gets.get(i, 0) | 1 << woken
+        # A bound, which spares most of the search.
         if any(woken + 2 * j - i + lengths[j - 1] >= steps for j in range(i, last + 1) if lengths[j - 1]):
             return False  # told one step after the other, its last flit would be too late
         calls = [woken + 1] if not waiting else range(woken + 1, steps)

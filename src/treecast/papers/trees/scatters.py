@@ -57,6 +57,7 @@ def _brute(depths: Sequence[int], lengths: Ints) -> tuple[Ints, Ints, Ints, Ints
     orders = ints(list(permutations(range(count)))).reshape(-1, count)
     farthest = (np.diff(depth[orders], axis=1) <= 0).all(axis=1)
     flits = lengths[:, orders]
+    # All orders at once: of each the flits before a message, its own, and the way.
     times = np.where(flits > 0, np.cumsum(flits, axis=2) + depth[orders] - 1, 0).max(axis=2, initial=0)
     fdf = times[:, farthest]
     return fdf.min(axis=1), fdf.max(axis=1), times.min(axis=1), times.max(axis=1)

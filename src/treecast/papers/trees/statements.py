@@ -172,6 +172,7 @@ def _least_broadcast(tree: Tree) -> int:
     """Return the steps of a broadcast down a tree if each node serves first the child that needs longest."""
     below: dict[int, list[int]] = {}
     for v in tree.order[::-1].tolist():
+        # The child that needs longest first: an exchange of two shows that no order is better.
         times = sorted(below.get(v, []), reverse=True)
         steps = max((place + time for place, time in enumerate(times, 1)), default=0)
         if v == tree.root:

@@ -59,6 +59,7 @@ def start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hyperc
     cube, collective = job.network, job.collective
     initiator = cube.check_node(job.options.get("initiator", 0))
     rows, claims, *_ = build(job.doing("broadcast"))
+    # The broadcast of node s is that of node 0 with every label XOR s. All but the initiator's begin after it.
     source = np.repeat(np.arange(cube.nodes), len(rows))
     again = np.tile(np.arange(len(rows)), cube.nodes)
     first = np.arange(cube.nodes) * collective.messages

@@ -64,6 +64,7 @@ def whispering(job: Job[Hypercube]) -> Built:
     dims, every = check_order(cube.d, job.options.get("order")), np.arange(cube.nodes)
     parts: list[tuple[int, Ints, int]] = []
     informed = np.zeros(1, np.int64)
+    # Doubling: whoever is informed tells its neighbour along the next dimension.
     for step, port in enumerate(dims):
         parts.append((step, informed, port))
         informed = np.concatenate([informed, informed ^ (1 << port)])

@@ -39,6 +39,7 @@ def preferences(cube: Hypercube) -> Preferences:
     port = np.array([parent_ports(cube, node, t) for t in range(d)], np.int64).reshape(d, len(node))
     has = node >> tree & 1 == 1
     gap = (port - tree - 1) % max(d, 1)
+    # Ascending: 1-bits with large gaps, 0-bits behind all of them, and what is no orbit of its own last.
     key = np.where(has, d - 1 - gap, d)
     key[tree >= size] = d + 1  # rotations of trees before them
     weight = np.bitwise_count(node).astype(np.int64)

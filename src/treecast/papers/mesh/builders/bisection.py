@@ -35,6 +35,7 @@ Messages = tuple[Ints, Ints, Ints]
 """Step, source and target of each, by node numbers."""
 ROUTINGS = tuple(MODELS[name].routing for name in WORMHOLE)
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
+# Greater than any sum of distances, and far from overflow when distances are added to it.
 _FAR = np.int64(2**29) << _SHIFT
 _WIDE = 128  # longer lines are worth a call each
 _SMALL = 512  # nodes: the tables of many such meshes are kept, they take little memory
@@ -150,6 +151,8 @@ class Bisection:
         own = field >> _SHIFT
         transform(field, self.around, len(shape))
         field >>= _SHIFT
+        # One end keeps the message, the other end gets a copy: its D, and the nearest node of the other part with its
+        # own D.
         own += field[..., ::-1, :]
         return np.minimum(own[..., 0, :], own[..., 1, :])
 
@@ -173,6 +176,7 @@ def transform(field: Ints, around: Shape = (), axes: int | None = None) -> None:
         if around and around[axis]:
             gap, ends = around[axis] - side + 1 << _SHIFT, lines[[0, -1]]
             np.minimum(ends, ends[::-1] + gap, out=ends)
+            # Where ends are joined, a distance may come round: over the gap, and then along the line once more.
             lines[0], lines[-1] = ends  # both, where there is one line
             _sweep(lines, wide)  # distances that came round go on
 
@@ -184,6 +188,7 @@ def _sweep(lines: Ints, wide: bool) -> None:
             for i in range(1, len(way)):
                 np.minimum(way[i], way[i - 1] + (1 << _SHIFT), out=way[i])
         return
+    # Without a loop: less i·slope each entry only has to beat those before it.
     slope = (np.arange(len(lines)) << _SHIFT).reshape(-1, *[1] * (lines.ndim - 1))
     lines -= slope
     np.minimum.accumulate(lines, 0, out=lines)
@@ -204,6 +209,7 @@ def divisions(mask: NDArray[np.bool_], most: int, effort: Effort) -> NDArray[np.
     """
     size = int(np.count_nonzero(mask))
     lows = _straight(mask, size, most, effort)
+    # Straight cuts do, unless the set is so small that staircases cost little.
     if lows and (size > effort.small or size == 2 * most):
         return np.array(lows)
     few = size > (effort.many if mask.ndim <= 3 else effort.many // 2)
@@ -304,6 +310,8 @@ def sends(tables: Bisection, whole: CutTable, source: int) -> Messages:
     shape = whole.mask.shape
     strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
     at = np.array(np.unravel_index(source, shape), np.int64)[:, None]
+    # By the table's id, so that equal sets are divided together, wherever they lie. Tables live as long as `tables`,
+    # so no id comes twice.
     active: dict[int, tuple[CutTable, list[tuple[Ints, Ints]]]] = {id(whole): (whole, [(np.zeros_like(at), at)])}
     found = [np.zeros((3, 0), np.int64)]
     for step in range(whole.steps):
@@ -318,6 +326,7 @@ def sends(tables: Bisection, whole: CutTable, source: int) -> Messages:
                     if len(mine):
                         local = here[:, mine] - np.array(cut.corners[part])[:, None]
                         field = tables.reach(table.mask.shape, cut, 1 - part)
+                        # The low bits name the node of the other part that attains the least.
                         reached = field[tuple(here[:, mine])] & ((1 << _SHIFT) - 1)
                         target = np.array(np.unravel_index(reached, cut.parts[1 - part].mask.shape), np.int64)
                         for side, place in ((part, local), (1 - part, target)):

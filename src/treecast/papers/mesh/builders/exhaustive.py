@@ -76,6 +76,7 @@ def _least(grid: Mesh | Torus, nodes: Sequence[int], root: int) -> Iterator[list
     numbers = np.array(nodes)
     distance = grid.distance(numbers[:, None], numbers)
     steps = len(inside) - 1
+    # Seeds are counted, so that a plan is the same in every run.
     for attempt in range(_TRIES):
         dice, messages = Random(attempt), list[Message]()
         active = [(steps, everything, nodes.index(root))]

@@ -115,6 +115,7 @@ def _coordinates(grid: Grid, nodes: Ints, frame: Frame) -> Ints:
 
 def _bisect(grid: Grid, nodes: Ints, root: int, frame: Frame, effort: Effort, *, around: Shape = ()) -> Messages:
     at, begin = _coordinates(grid, nodes, frame), _coordinates(grid, np.array([root]), frame)
+    # Tables cover only the box around the nodes.
     corner = at.min(axis=1, keepdims=True)
     shape = tuple((at.max(axis=1, keepdims=True) - corner + 1)[:, 0].tolist())
     check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {len(nodes):,} nodes among {prod(shape):,}")

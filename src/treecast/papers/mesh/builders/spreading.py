@@ -153,6 +153,7 @@ def there_and_back(job: Job[Grid]) -> Built:
     for a node on the same side turns round where the two ways part.
     """
     grid, size, nodes = job.network, job.collective.messages, job.network.nodes
+    # On a torus all nodes are alike.
     root = 0 if grid.wraps else int(least_by_source(grid.sides).argmin())
     step, src, dst = messages_of(grid, root)
     up, down, sends = list[_Ranges](), list[_Ranges](), 0
@@ -166,6 +167,7 @@ def there_and_back(job: Job[Grid]) -> Built:
         up.append(_ranges(blocks[0], size))
         down.append(_ranges(blocks[1], size))
         sends += sum(map(len, blocks))
+    # The last step of the broadcast is the first on the way up: a node has heard all behind it before it sends.
     last = int(step.max(initial=-1))
     both = np.append(last - step, last + 1 + step), np.append(dst, src), np.append(src, dst)
     return _told(job, both, [*up, *down], sends)

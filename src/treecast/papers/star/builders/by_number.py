@@ -53,8 +53,8 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
     transmissions. Raises PlanError when more than 12,000 nodes lie below the node in all trees together: it passes on the
     shares of these.
     """
-    # 1. Room for rows, and a limit to the nodes that are met.
     network, root, messages, k = job.network, job.collective.root, job.collective.messages, job.network.ports
+    # 1. A limit on the nodes below: their number is the work.
     trees, found, table = trees_of_job(job), list[tuple[int, ...]](), list[list[tuple[int, int]]]()
     met = 0  # nodes below, in the trees gone through so far
 
@@ -75,7 +75,7 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
             yield v
             waiting += [child for child, _ in trees.children(network, v, tree, root)]
 
-    # 2. A share of node v in a tree: its turn at the root, and a row for each arc at the node.
+    # 2. The row of one share: it leaves after the shares of all greater numbers on the same tree.
     def pass_on(v: int, tree: int, arcs: list[tuple[int, int, int, int]]) -> None:
         number = int(network.untranslate(root, v))
         if (tree - number) % k >= job.copies:
@@ -85,7 +85,7 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
         for depth, source, target, port in arcs:
             found.append((messages * ahead + depth, messages, source, target, port, tree, len(table) - 1))
 
-    # 3. All shares of the node itself, and of the nodes below it, tree by tree.
+    # 3. In each tree what comes from above, and what goes to each child.
     check(k * (network.nodes - 1) if node == root else 0)
     for tree in range(k):
         depth, above = trees.depth_of(network, node, tree, root), trees.parent(network, node, tree, root)

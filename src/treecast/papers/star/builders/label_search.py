@@ -26,10 +26,12 @@ def find(trees: TreeSet, masks: Ints, *, moves: int, hot: float, seed: int = 1, 
 
     k, nodes = len(trees), trees.network.nodes
     parent, port = trees.parent, trees.port.astype(np.int32)
+    # Node v of tree t has place t·N + v. A last place is for all that have no parent.
     up = parent.astype(np.int64) + np.arange(k)[:, None] * nodes
     up[parent < 0] = k * nodes
     up = up.reshape(-1)
     first = starts(np.bincount(up, minlength=k * nodes + 1))
+    # The trees turned round: the children of place p are child[first[p]] … child[first[p+1] - 1].
     child = (np.argsort(up, kind="stable") % nodes).astype(np.int32)
     copies, masks, state = int(masks[1]).bit_count(), masks.copy(), np.uint64(seed * 88172645463325252 % 2**64)
     uses = np.zeros(k, np.int64) if uses is None else uses

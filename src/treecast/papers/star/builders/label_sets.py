@@ -191,6 +191,7 @@ def _turned(star: Star, trees: TreeSet, masks: Ints, count: int) -> list[Ints]:
         uses += np.bincount(trees.port[tree][has], minlength=k)
 
     def crowd(turn: int) -> list[int]:
+        # As lists compare: the busiest port first, then the next one.
         return sorted((load + np.roll(uses, turn)).tolist(), reverse=True)
 
     for _ in range(count):
@@ -244,6 +245,7 @@ def _find_sets(trees: TreeSet, copies: int, messages: int) -> Packed:
     sends = messages * copies * (nodes - 1)
 
     def tried() -> Iterator[Packed]:
+        # First without a search: the same trees for all nodes.
         yield pack(trees, np.full((messages, nodes), (1 << copies) - 1))
         for attempt in range(_TRIES):
             first = sum(1 << (attempt + i) % k for i in range(copies))

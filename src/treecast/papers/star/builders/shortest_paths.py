@@ -30,6 +30,7 @@ def down_spt(job: Job[Star]) -> Built:
     """
     network, root = job.network, job.collective.root
     rows = rows_of_trees(TreeSet.of(star.shortest_path_tree(network, root)), job.collective.messages, 1)
+    # Nodes that the paper's tree lacks: their rows name no tree, so that tree 0 is drawn as the paper has it.
     leaf = star.symbol_1(network, root)[rows.dst] == 0
     rows = Rows.of(rows.payloads, **rows.columns() | {"tree": np.where(leaf, -1, 0)})
     return Built(rows, claims(job, 1, network.eccentricity(root)))

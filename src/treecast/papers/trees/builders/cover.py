@@ -48,6 +48,7 @@ class Cover:
     steps: int
 
     def __post_init__(self) -> None:
+        # Checked whenever one is made: the search works on tables that it changes in place.
         check_cover(self.network, self.root, self.trees)
         others = self.network.ranks[self.network.ranks != self.root]
         for v in others[~_nodes_reached(self.trees)[self.dealt[others], others]][:1].tolist():
@@ -62,6 +63,7 @@ def check_cover(network: Network, root: int, trees: tuple[Tree, ...]) -> None:
     for number, tree in enumerate(trees):
         below = tree.order[1:].astype(np.int64)
         above, order = tree.parent[below].astype(np.int64), tree.order
+        # The place of each node in the order: a parent has to stand before its children, or there is a circle.
         place = np.full(network.nodes, network.nodes)
         place[order] = np.arange(len(order))
         inside = np.zeros(network.nodes, np.bool_)
@@ -91,6 +93,7 @@ def cover(network: Network, root: int, flits: Ints, both_ways: bool = False) -> 
     least = streams_steps(alone, flits, "all")
     first = arcs_of(network, both_ways=both_ways).first
     degree, found = int(first[root + 1] - first[root]), None
+    # With one arc at the root, or on a tree, there is one way to do it.
     choice = degree > 1 and int(first[-1]) > 2 * network.nodes - 2  # in a tree there is none
     choice = choice and not network.parallel_arcs and network.relays is None
     if choice and degree * network.nodes <= _MOST_CELLS:
@@ -107,6 +110,7 @@ def least_steps(near: Tree, flits: Ints, degree: int) -> int:
         return 0
     at = np.bincount(near.depth, flits).astype(np.int64)
     each = np.flatnonzero(at)
+    # The flits for nodes at distance d or more leave over `degree` links, and the last of them has d - 1 steps to go.
     beyond = np.cumsum(at[::-1])[::-1][each]
     return int(max((-(-beyond // degree) + each - 1).max(), (flits + near.depth - 1)[flits > 0].max()))
 
@@ -156,6 +160,7 @@ class _Search:
         self.network, self.root, self.flits, self.goal, self.both_ways = network, root, flits, goal, both_ways
         self.arcs, self.near = arcs_of(network, both_ways=both_ways), breadth_first(network, root, both_ways)
         first, source, other = self.arcs.first, self.arcs.tail.astype(np.int64), self.arcs.head
+        # Both arcs of a link are one: trees of a cover share neither.
         keys = np.minimum(source, other) * network.nodes + np.maximum(source, other)
         self.link = np.unique(keys, return_inverse=True)[1].astype(np.int32)
         self.trees = int(first[root + 1] - first[root])
@@ -183,6 +188,7 @@ class _Search:
             used = np.zeros(int(self.link.max(initial=-1)) + 1, np.bool_)
             dealt = np.full(self.network.nodes, -1, np.int64)
             tables = parent, by, depth, used, dealt
+            # One of the beginnings grows all trees at once, a node at a time; the others take branches of one tree.
             if number == 1:
                 in_turn(*self.arcs[:2], self.link, self.root, self.flits, *tables)
                 if (np.delete(dealt, self.root) < 0).any():
@@ -219,11 +225,16 @@ class _Search:
         held = np.zeros((self.trees, deepest + 1), np.int64)
         others = np.delete(np.arange(self.network.nodes), self.root)
         far, flits = self.near.depth[others], self.flits[others]
+        # Two orders of dealing: the farthest first, and the longest first. Which is better depends on the lengths.
         orders = [others[np.lexsort((-flits, -far))], others[np.lexsort((-far, -flits))]]
         turn = np.arange(self.trees)
         least, kept, stale = sys.maxsize, list[_Tables](), 0
+        # A turn: grow the trees, deal the messages, and hand subtrees over. It ends at the bound, without gain, or
+        # without work.
         while True:
+            # 1. Grow.
             extend(*known, turn, deepest, np.argsort(depth, axis=1, kind="stable"), parent, by, depth, used)
+            # 2. Deal: by both orders at first, and then from what is dealt already.
             options = [dealt] if kept else [dealt, *(np.zeros_like(dealt) for _ in orders)]
             results: list[tuple[int, Ints, Ints]] = []
             for number, option in enumerate(options):
@@ -233,6 +244,7 @@ class _Search:
                 steps = improve(self.flits, depth, held, option, self.goal, self.left)
                 self.left -= self.trees * self.network.nodes + self.trees * deepest
                 results.append((int(steps.max()), option, steps))
+            # 3. Keep the best. A copy: the tables are changed in place.
             value, dealt, steps = min(results, key=lambda result: result[0])
             if value < least:
                 least, kept, stale = value, [(parent.copy(), by.copy(), depth.copy(), dealt.copy())], 0
@@ -240,11 +252,13 @@ class _Search:
                 stale += 1
             if least <= self.goal or stale > 2 or self.left[0] <= _WORK // 64:
                 break
+            # 4. Hand over.
             for pruned in (False, True):  # grown trees meet at more nodes, pruned ones leave more links free
                 if pruned:
                     prune(self.link, self.root, dealt, parent, by, depth, used)
                 self._hold(depth, held, dealt)
                 hand_over(*known, self.flits, parent, by, depth, used, dealt, held, steps, self.goal, self.left)
+            # The tree that is done soonest grows first in the next turn: it has most room.
             turn = np.argsort(steps, kind="stable")
         return least, kept[0]
 

@@ -79,11 +79,14 @@ def build_streams(job: Job[Network], trees: Sequence[Tree], dealt: Ints) -> Buil
     first = job.options.get("first", "farthest" if away else "nearest")
     depth = _of_own_tree([tree.depth for tree in trees], dealt)
     branch = _of_own_tree([tree.branch for tree in trees], dealt)
+    # 1. Streams: one at the root, or one for each of its children.
     stream = np.zeros(nodes, np.int64) if job.model.ports == "one" else dealt * nodes + branch
+    # 2. Chunks are numbered in the order in which they leave: so each stream is a range.
     sequence = np.lexsort((*_key(first, depth, lengths.flits, trees, dealt), stream))
     numbered = replace(collective, lengths=Lengths(lengths.flits, sequence))
     begin, flits = lengths_of(numbered).first, lengths.flits
     some = flits > 0
+    # 3. When each message leaves, or reaches, the root.
     base = np.full(int(stream.max(initial=0)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(base, stream, begin)
     place = begin - base[stream]  # flits of the same stream before each message
@@ -91,6 +94,7 @@ def build_streams(job: Job[Network], trees: Sequence[Tree], dealt: Ints) -> Buil
     if not away:  # the root hears nothing before the first message can be there
         np.maximum.at(wait, stream[some], (depth - 1 - place)[some])
     at_root = place + wait[stream]
+    # 4. Rows, tree by tree.
     parts = list[Rows]()
     for number, tree in enumerate(trees):
         mine = some & (dealt == number)
@@ -185,6 +189,7 @@ def _count_runs(path: Tree, start: Ints, flits: Ints) -> int:
     """Return the runs of flits on the arcs of a path: one an arc, and one more for each gap that its flits have."""
     order = path.order[flits[path.order] > 0]
     depth, reach = path.depth[order], start[order] + path.depth[order]
+    # A gap behind a message breaks its arcs' stream into two runs, on every arc down to the root.
     gaps = reach[1:] != (reach + flits[order])[:-1]
     return int(depth.max(initial=0)) + int(depth[:-1][gaps].sum())
 
@@ -216,6 +221,7 @@ def certified(job: Job[Network], trees: Sequence[Tree], dealt: Ints) -> Built:
     """
     lengths, collect = lengths_of(job.collective), job.options.get("collect", "slots")
     parts, places, steps, sent, first = list[Rows](), np.zeros(job.network.nodes, np.int64), 0, 0, 0
+    # Trees share no link, so each runs its own tokens, certificates and orders, and none waits for another.
     for number, tree in enumerate(trees):
         flits, named = np.where(dealt == number, lengths.flits, 0), number if len(trees) > 1 else -1
         when = certificates(tree, flits, str(job.model.ports), collect)

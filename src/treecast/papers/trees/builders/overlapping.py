@@ -111,8 +111,10 @@ def _placed(order: Ints, ways: list[dict[int, Way]], flits: Ints) -> tuple[int, 
             if way := known.get(node):
                 taken = 0
                 for hop, arc in enumerate(pairwise(way)):
+                    # Seen from the root: hop h of a message that begins in step s is busy in step s + h.
                     taken |= busy.get(arc, 0) >> hop
                 found.append((node, tree, _first_gap(taken, length), way))
+        # Arrival counts, and of equals the shorter way, which keeps fewer arcs busy.
         _, _, begin, way = soonest = min(found, key=lambda each: (each[2] + len(each[3]), len(each[3])))
         placed.append(soonest)
         for hop, arc in enumerate(pairwise(way)):
@@ -123,6 +125,7 @@ def _placed(order: Ints, ways: list[dict[int, Way]], flits: Ints) -> tuple[int, 
 def _first_gap(taken: int, length: int) -> int:
     """Return the first bit from which on so many bits in a row are 0."""
     wide = 1
+    # By doubling: after it a bit is set where any of the next `length` steps is taken.
     while wide < length:
         more = min(wide, length - wide)
         taken |= taken >> more
