@@ -9,6 +9,7 @@ import pytest
 
 import treecast
 from tests.records.jobs import FAULTS, dump_of, groups_of, make_job, write
+from treecast.records.reading import read
 
 SEEDS = range(4)
 
@@ -313,6 +314,18 @@ def test_a_stack_beside_records_says_where_an_absent_rank_is(tmp_path):
     stack = 'Thread 8 (idle): "MainThread"\n    wait (threading.py:331)\n    fetch (loader.py:42)\n'
     (folder / f"stack-{odd}.txt").write_text(stack)
     assert "fetch at loader.py:42" in judged(folder).verdicts[0].text
+
+
+def test_a_stack_is_of_the_rank_that_its_name_tells_and_of_no_other_number(tmp_path):
+    dumps, (odd,) = make_job(0, "stopped")
+    folder = write(tmp_path / "records", dumps)
+    other = next(each for each in dumps if each != odd)
+    for number, place in ((odd, "here"), (other, "there")):
+        stack = f'Thread 8 (idle): "MainThread"\n    {place} (loader.py:42)\n'
+        (folder / f"node{other}-rank{number}-stack.txt").write_text(stack)
+    found = {dump.rank: dump.stack for dump in read([folder]).dumps}
+    assert "here" in found[odd]
+    assert "there" in found[other]
 
 
 def test_a_report_has_about_fifteen_lines(tmp_path):

@@ -139,9 +139,13 @@ def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
                 found.dumps.append(read_dump(data, -1, found.tables, source.written))
                 found.dumps[-1].name = source.name
     _name_ranks(found, pattern)
-    for name, stack in stacks.items():
+    try:
+        ranks = ranks_of([*stacks], pattern) if stacks else []
+    except FormatError:  # no number tells them apart: nobody knows whose they are
+        ranks = [-1] * len(stacks)
+    for rank, stack in zip(ranks, stacks.values(), strict=True):
         for dump in found.dumps:
-            if re.search(rf"(?<!\d){dump.rank}(?!\d)", name):
+            if dump.rank == rank:
                 dump.stack = stack
     if not found.dumps and not found.has_counts:
         why = "; ".join(found.refused[:3]) or ("no file tells of calls" if seen else "there are no files")

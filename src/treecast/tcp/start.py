@@ -190,7 +190,6 @@ def at_links(places: Iterable[Address], where: "Network | None", size: int) -> l
 
     ``{rank}`` in the name of a host is the number of the rank, ``{name}`` that of its node.
 
-    >>> from treecast.networks import network
     >>> from treecast import network
     >>> at_links([("h{rank}", 7000)], network("ring:3"), 3)
     [('h0', 7000), ('h1', 7000), ('h2', 7000)]

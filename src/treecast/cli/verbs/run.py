@@ -64,7 +64,7 @@ def run(
             )
         if told != PlaceOptions():
             raise TreecastError(
-                f"over MPI each rank reads {file} as it stands: write its schedule by 'treecast verify -o', and run that"
+                f"over MPI {file} is read as it stands: write its schedule by 'treecast verify -o', and run that"
             )
         return _run_over_mpi(file, data, over, as_json, flit=flit, kill=failing.dead_nodes, output=output)
     # 2. Here. Of two readers of standard input the first would take all of it.
