@@ -26,6 +26,7 @@ SMALL = [
     "rails:dgx-h100,2,4",
     "hypercube:5",
     "torus:4x5",
+    "star:4",
 ]
 
 
@@ -58,6 +59,23 @@ def test_what_is_planned_beside_dead_links_is_right(kind, where, messages):
         assert treecast.simulate(schedule).delivered == where.rank_count
     for node in {0, where.nodes // 2, where.nodes - 1}:
         assert set(iter(schedule.at(node))) == set(iter(every.at(node)))
+
+
+@pytest.mark.parametrize("kind", ["alltoall", "allgather"])
+@pytest.mark.parametrize(
+    ("spec", "links"),
+    [
+        ("star:4", ["2413-1423", "1423-4123"]),
+        ("hypercube:4", ["0000-0001", "0000-0010", "0000-0100"]),
+        ("torus:4x5", ["0,0-0,1", "0,0-0,4", "0,0-1,0"]),
+    ],
+)
+def test_a_node_that_is_left_one_link_still_sends_what_was_to_take_the_others(kind, spec, links):
+    where = treecast.network(spec).without(links=links)
+    for messages in (1, 3):
+        schedule = treecast.plan(kind, where, messages=messages, builder="orbits")
+        assert treecast.verify(schedule).holds
+        assert treecast.verify(schedule, method="expanded").holds
 
 
 @given(

@@ -2,7 +2,7 @@
 
 Communication model: store-and-forward, all-port, full duplex. The orbit is sent as if nothing were gone, as far as it gets. Then
 what is lost goes shortest ways of the rest, chosen so that no arc carries much more than others. A chunk for one rank starts at
-its source; or, where a single arc leaves this, at the node behind, which has it by then. One for all ranks starts at all nodes
+its source; or, where a single arc ever left this, at the node behind, which has it by then. One for all ranks starts at all nodes
 that have it, and goes down trees to those that have not.
 """
 
@@ -72,7 +72,9 @@ def _lost(schedule: Schedule) -> _Lost:
     source, arcs = collective.source_of(first), arcs_of(network)
     if not collective.personal:
         return _Lost(first, size, source, source)
-    start = np.where(np.diff(arcs.first)[source] == 1, arcs.head[arcs.first[source]], source)
+    # of two cables that a node had, one may be left: then its chunks that were to take the other have not gone
+    alone = np.diff(arcs_of(schedule.whole).first)[source] == 1
+    start = np.where(alone, arcs.head[arcs.first[source]], source)
     return _Lost(first, size, start, collective.destination_of(first))
 
 
