@@ -156,7 +156,8 @@ def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches:
 def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
     """Return the same of trees whose ways to each rank share no node, link or arc. Raises PlanError."""
     best = None
-    total = -(-messages * copies // int(cables_of(network, arcs_of(network)).max()))
+    wide = 1 if against == "arcs" else int(cables_of(network, arcs_of(network)).max())
+    total = -(-messages * copies // wide)
     for number in range(fewest_apart(network, root, against).ways, copies - 1, -1):
         if number > copies and not _is_mesh(network) and -(-total // (number - 1)) == -(-total // number):
             continue
@@ -164,7 +165,7 @@ def _apart(network: Network, root: int, messages: int, copies: int, *, against: 
             continue
         trees = _trees(network, root, number, against, seed)
         if trees is not None:
-            found = _down(trees, messages, copies)
+            found = _down(trees, messages, copies, any_cable=network.parallel_arcs and against != "arcs")
             best = found if best is None or found.steps < best.steps else best
     if best is None:
         raise PlanError(
@@ -205,10 +206,14 @@ def _is_mesh(network: Network) -> bool:
     return network.grid is not None and not network.grid.wraps
 
 
-def _down(trees: TreeSet, messages: int, copies: int) -> _Choice:
-    """Return how the messages go down trees; where trees share an arc, it serves them in turn."""
-    over_cables = copies > 1 and trees.network.parallel_arcs
-    return _in_turn(trees, messages, copies) if over_cables or _share_arcs(trees) else _over(trees, messages, copies)
+def _down(trees: TreeSet, messages: int, copies: int, *, any_cable: bool = False) -> _Choice:
+    """Return how the messages go down trees; where trees share an arc, it serves them in turn.
+
+    ``any_cable``: a chunk may take any cable of a link, as no two ways to a node share the link; against arcs they may.
+    """
+    if any_cable or _share_arcs(trees):
+        return _in_turn(trees, messages, copies, any_cable)
+    return _over(trees, messages, copies)
 
 
 def _over(trees: TreeSet, messages: int, copies: int) -> _Choice:
@@ -221,10 +226,9 @@ def _share_arcs(trees: TreeSet) -> bool:
     return len(np.unique(taken)) < len(taken)
 
 
-def _in_turn(trees: TreeSet, messages: int, copies: int) -> _Choice:
+def _in_turn(trees: TreeSet, messages: int, copies: int, any_cable: bool) -> _Choice:
     """Return the same of trees that share arcs, or whose links have several cables, which any tree of theirs may take."""
     carried = streams(messages, len(trees), copies)
-    several = trees.network.parallel_arcs
-    ways = Ways.of_trees(trees.network, [(trees, carried)], apart=several)
-    made = (in_turns(ways, ways.tree) if several else list_of_trees(ways)).built()
+    ways = Ways.of_trees(trees.network, [(trees, carried)], apart=any_cable)
+    made = (in_turns(ways, ways.tree) if any_cable else list_of_trees(ways)).built()
     return _Choice(trees, made.claims.steps, carried, made.rows)

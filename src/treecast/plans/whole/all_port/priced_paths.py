@@ -104,7 +104,8 @@ def _listed(job: Job[Network], tried: Iterable[tuple[Ways, int]], least: int) ->
             found.append(listed(ways, job.model, keys))
             if found[-1].steps == least:
                 return found[-1].built()
-        if job.network.parallel_arcs and job.model.name == "all-port":  # any cable of a link will do
+        any_cable = job.network.parallel_arcs and (job.copies == 1 or job.against != "arcs")
+        if any_cable and job.model.name == "all-port":
             found.append(in_turns(ways, ways.tree))
     return there_and_back(*found, least=least).built()
 

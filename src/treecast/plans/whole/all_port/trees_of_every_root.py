@@ -140,8 +140,10 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     if job.copies == 2 and has_thin_links(network, job.against):
         found += [pairs] if (pairs := priced_pairs(network, tuple(roots), job.against)) else []
     tried = (_evenly_dealt(job, sets) for sets in found)
-    several = network.parallel_arcs and roots  # cables, which any tree over their link may take
-    times = (in_turns(ways, ways.payload) if several else list_of_trees(ways) for ways in tried)
+    any_cable = (
+        network.parallel_arcs and job.against != "arcs" and roots
+    )  # against arcs a link may have two ways to a node
+    times = (in_turns(ways, ways.payload) if any_cable else list_of_trees(ways) for ways in tried)
     return min(times, key=lambda timed: timed.steps).built()
 
 
