@@ -119,6 +119,10 @@ class PastRelays(Graph):
         found.adds, found.symmetry = self.relays, None
         return found
 
+    def reversed(self) -> Network:
+        """Return the network with its routes turned round: itself where the routes back are the same ones turned."""
+        return super().reversed() if self.whole.both_ways else self._with_arcs_reversed
+
     def route(self, u: int, port: int) -> list[tuple[int, int]]:
         """Return the arcs of the whole network, by source and port, on the route of the arc that leaves ``u`` by ``port``."""
         channel = self._channel[int(arcs_of(self).number(u, port))]

@@ -1,8 +1,12 @@
 """Broadcasts along a path through all nodes: where there is one, and the steps that they take."""
 
+from random import Random
+
+import networkx as nx
 import pytest
 
 import treecast
+from treecast import plan, verify
 from treecast.errors import PlanError
 from treecast.networks import network
 from treecast.plans.whole.one_port.hamiltonian import path_through_all
@@ -43,3 +47,23 @@ def test_an_allgather_takes_the_fewest_steps(where, machine):
         assert schedule.steps == (1 + half) * messages * (nodes - 1)
         assert treecast.verify(schedule).ratio == 1
         assert treecast.verify(schedule, method="expanded")
+
+
+def test_sums_past_relays_where_arcs_lead_one_way():
+    """From some rank no route leads to a rank that is left: a cycle of routes is to pass no other one twice instead."""
+    arcs = [(1, 0), (1, 3), (1, 5), (2, 1), (2, 3), (2, 5), (3, 2), (3, 5), (4, 2), (5, 1), (5, 2), (5, 4)]
+    one_way = nx.DiGraph(arcs)
+    one_way.nodes[0]["relay"] = True
+    for messages in (1, 9):
+        assert verify(plan("reduce-scatter", one_way, messages=messages)).holds
+    chance = Random(1)
+    for seed in range(160):
+        graph = nx.gnp_random_graph(chance.randint(4, 7), 0.5, seed=seed, directed=True)
+        graph.nodes[0]["relay"] = True
+        for kind in ("reduce-scatter", "allreduce"):  # routes back are others than those there, turned round
+            try:
+                schedule = plan(kind, graph, messages=2)
+            except PlanError:
+                continue
+            assert verify(schedule).holds
+            assert verify(schedule, method="expanded").holds

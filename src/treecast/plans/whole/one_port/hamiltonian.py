@@ -144,8 +144,10 @@ def _cycle_past_relays(network: Network, machine: Model) -> Ints:
     while len(near) < network.nodes:
         away = far[near[-1]].copy()
         away[near] = NEVER
+        if away.min() >= NEVER:  # where arcs lead one way, no route may lead from here to a node that is left
+            break
         near.append(int(away.argmin()))
-    for order in (list(range(network.nodes)), near):
+    for order in (list(range(network.nodes)), *[near][: len(near) == network.nodes]):
         load, found = np.zeros(wanted.resources, np.int64), list[int]()
         for u, v in pairwise([*order, order[0]]):
             for a in range(int(arcs.first[u]), int(arcs.first[u + 1])):
