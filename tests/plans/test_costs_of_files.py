@@ -1,5 +1,7 @@
 """Rates and latencies of a graph's own links: plans are those of the same costs said beside it, whatever form the graph has."""
 
+from random import Random
+
 import networkx as nx
 import pytest
 
@@ -81,3 +83,20 @@ def test_links_of_cables_and_latencies_that_are_none():
         treecast.network(two)
     bare = treecast.network(nx.Graph([("a", "b", {"latency": "1us"})]))
     assert "passed over: latency, which is read beside a rate" in bare.notes[0]
+
+
+@pytest.mark.parametrize("kind", ["alltoall", "allgather", "broadcast"])
+def test_cables_of_links_that_take_longer_are_busy_as_long(kind):
+    chance = Random(kind)
+    for seed in range(6):
+        graph = nx.gnp_random_graph(5, 0.7, seed=seed)
+        for link in graph.edges:
+            graph.edges[link].update(
+                rate=chance.choice(["100Gbit/s", "1Gbit/s"]),
+                latency=chance.choice(["1us", "5ms"]),
+                capacity=chance.choice([1, 2]),
+            )
+        if nx.is_connected(graph):
+            schedule = treecast.plan(kind, graph, bytes="64KiB")
+            assert treecast.verify(schedule).holds
+            assert treecast.verify(schedule, method="expanded").holds

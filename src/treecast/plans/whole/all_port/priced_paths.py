@@ -105,7 +105,7 @@ def _listed(job: Job[Network], tried: Iterable[tuple[Ways, int]], least: int) ->
             if found[-1].steps == least:
                 return found[-1].built()
         any_cable = job.network.parallel_arcs and (job.copies == 1 or job.against != "arcs")
-        if any_cable and job.model.name == "all-port":
+        if any_cable and job.model == model("all-port"):  # and no arc takes longer
             found.append(in_turns(ways, ways.tree))
     return there_and_back(*found, least=least).built()
 
