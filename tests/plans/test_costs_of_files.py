@@ -1,5 +1,6 @@
 """Rates and latencies of a graph's own links: plans are those of the same costs said beside it, whatever form the graph has."""
 
+import pickle
 from random import Random
 
 import networkx as nx
@@ -72,6 +73,11 @@ def test_a_route_past_a_switch_has_the_costs_of_its_links():
     found = treecast.plan("allreduce", star, bytes="1kB")
     assert seconds_by_events(found, found.costs) > 2 * 5e-3
     assert found.network.spec.endswith("past relays")
+    assert pickle.loads(pickle.dumps(found)) == found
+    hub = nx.star_graph(3)
+    hub.nodes[0]["relay"] = True
+    plain = treecast.plan("allreduce", hub, messages=2)
+    assert pickle.loads(pickle.dumps(plain)) == plain
 
 
 def test_links_of_cables_and_latencies_that_are_none():
