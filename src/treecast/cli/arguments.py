@@ -220,10 +220,8 @@ class TimeOptions:
     ] = None
 
     def usual(self, network: "Network | None" = None) -> "Costs | None":
-        """Return the cost of a send where the table of costs does not say it; None where nothing is said.
-
-        The file of a network may say the rate; without the network nothing is said then.
-        """
+        """Return the cost of a send where the table of costs does not say it; None where nobody does, or the file of a network
+        may, which is not given."""
         from treecast.plans.amounts import own_costs_of
 
         if network is None and self.latency is not None and self.rate is None:
@@ -236,11 +234,13 @@ class TimeOptions:
     def with_latency(self, network: "str | Network") -> Self:
         """Return the options with a usual latency where a rate is known, and a remark on it; a file may say the rate."""
         from treecast.networks import network as find
+        from treecast.networks.past_relays import whole_of
         from treecast.plans.amounts import NO_RATE
 
-        if self.latency is not None or any(own is not None for own, _ in find(network).own_costs.values()):
+        where = whole_of(find(network))
+        if self.latency is not None or any(own is not None for own, _ in where.own_costs.values()):
             return self
-        if self.rate is None and (where := find(network)).chunk_rate is None and not where.own_costs:
+        if self.rate is None and where.chunk_rate is None and not where.own_costs:
             if "gpu" in where.kinds:
                 raise PlanError(NO_RATE)
             return self

@@ -260,7 +260,7 @@ def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: 
     from 1 0 5
     """
     if not operation.network.every_pair_joined:
-        return _chain_role(operation.messages, hosts, root, rank, tags)
+        return _chain_role(operation, hosts, root, rank, tags)
     # Of each host the lowest rank, and the root itself on its own: data must not pass a rank before the root there.
     speakers = [root if first == hosts[root] else first for first in sorted(set(hosts))]
     here = [r for r, host in enumerate(hosts) if host == hosts[rank]]
@@ -283,9 +283,9 @@ def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: 
     return Role(collective, with_tags([*between, *within], tags), ({}, {}))
 
 
-def _chain_role(messages: int, hosts: Sequence[int], root: int, rank: int, tags: int) -> Role:
+def _chain_role(operation: Operation, hosts: Sequence[int], root: int, rank: int, tags: int) -> Role:
     """Return the part of one rank where data passes down a chain of all ranks, host by host, from the root on."""
-    ranks = range(len(hosts))
+    ranks, messages = range(len(hosts)), operation.messages
     # Host by host from that of the root, and within its host the root first: each link between hosts is passed once.
     chain = sorted(ranks, key=lambda r: ((hosts[r] - hosts[root]) % len(hosts), r != root, r))
     place = chain.index(rank)
@@ -294,4 +294,4 @@ def _chain_role(messages: int, hosts: Sequence[int], root: int, rank: int, tags:
         for sends, peer in ((False, place - 1), (True, place + 1))
         if 0 <= peer < len(chain)
     ]
-    return Role(Collective("broadcast", len(hosts), messages, root), with_tags(found, tags), ({}, {}))
+    return Role(Collective(operation.kind, len(hosts), messages, root), with_tags(found, tags), ({}, {}))

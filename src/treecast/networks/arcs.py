@@ -94,6 +94,18 @@ def arcs_of(network: Network, *, single: bool = False, both_ways: bool = False) 
     return sorted_arcs(tail, head, port, network.nodes)
 
 
+def parallel(network: Network) -> Ints:
+    """Return a number for each arc, the same for those from one node to another: int64 (arcs,)."""
+    arcs = arcs_of(network)
+    return np.unique(arcs.tail.astype(np.int64) * network.nodes + arcs.head, return_inverse=True)[1].astype(np.int64)
+
+
+def cables_of(network: Network) -> Ints:
+    """Return of each arc how many lead from the same node to the same other one: int64 (arcs,)."""
+    link = parallel(network)
+    return np.bincount(link)[link]
+
+
 def sorted_arcs(tail: NDArray[np.int32], head: NDArray[np.int32], port: NDArray[np.int32], nodes: int) -> Arcs:
     """Return arcs that are sorted by their tails, by their sources and by their targets."""
     first = np.searchsorted(tail, np.arange(nodes + 1))

@@ -7,7 +7,6 @@ A network tells of itself by the attributes below that have a default: nobody as
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -84,8 +83,6 @@ class Network(Ranked, Described):
     """Notes for people on how it was read, a line each."""
     chunk_rate: float | None = None
     """The bytes a second that an arc carries, where its file says so."""
-    own_costs: Mapping[tuple[int, int], tuple[float | None, float]] = MappingProxyType({})
-    """Of arcs between two nodes, where arcs differ: the latency in seconds, None where none is said, and the bytes a second."""
 
     _degree: int
     _diameter: int
@@ -383,7 +380,8 @@ class Network(Ranked, Described):
         return graph
 
     def _table_blocks(self) -> Iterator[tuple[int, NDArray[np.int32]]]:
-        for low in range(0, self.nodes, block := max(1, _BLOCK // max(1, self.ports))):
+        block = max(1, _BLOCK // max(1, self.ports))
+        for low in range(0, self.nodes, block):
             yield low, self.neighbor_table(low, min(low + block, self.nodes))
 
     def __repr__(self) -> str:

@@ -3,8 +3,9 @@
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -191,6 +192,8 @@ class Ranked(Nodes):
     none does."""
     past_routes: "Routes | None" = None
     """The links that its arcs take, where arcs are routes past relays; see ``past_relays``."""
+    own_costs: Mapping[tuple[int, int], tuple[float | None, float]] = MappingProxyType({})
+    """Of arcs between two nodes, where arcs differ: the latency in seconds, None where none is said, and the bytes a second."""
 
     @property
     def plain_relays(self) -> NDArray[np.bool_] | None:

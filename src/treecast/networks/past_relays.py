@@ -95,7 +95,7 @@ class PastRelays(Graph):
         self.family, self.adds, self.symmetry = "", self.relays, None  # what carries arcs may not carry routes
         self.kinds = tuple(whole.kinds[v] for v in kept) if whole.kinds else ()
         self.chunk_rate, self.remarks, self.remedy = whole.chunk_rate, whole.remarks, whole.remedy
-        self.notes, self.own_costs = whole.notes, dict(whole.own_costs)  # of the whole one's nodes
+        self.notes = whole.notes
 
     @property
     def spelled(self) -> bool:

@@ -4,7 +4,7 @@ The best takes the fewest steps, then the fewest transmissions, then, under worm
 the first. Builders without a closed form are compared by building, on networks of up to 4096 nodes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -64,7 +64,7 @@ def choose(
     if len(tried) == 1:
         return tried[0], None
     if not any(entry.is_for(job) for entry in tried):  # to time ways anew takes longest
-        tried.sort(key=lambda entry: by_work(entry, job))
+        tried.sort(key=by_work(job))
     # closed forms are all compared: bounds are needed only to stop building
     compared = all(entry.claims for entry in tried)
     found = list[Candidate]()
@@ -84,12 +84,12 @@ def choose(
     return chosen.builder, chosen.built
 
 
-def by_work(entry: Builder, job: Job[Any]) -> tuple[bool, bool]:
-    """Return what puts closed forms first, and those last of which a bound of their own may say that they are not needed.
+def by_work(job: Job[Any]) -> Callable[[Builder], tuple[bool, bool]]:
+    """Return the key that puts closed forms first, and those last of which a bound of their own may say that they are not needed.
 
     But first come those where messages combine: all sums go together, so they have few sends to time, and often meet the bound.
     """
-    return entry.claims is None, (entry.least is not None) is not job.model.combining
+    return lambda entry: (entry.claims is None, (entry.least is not None) is not job.model.combining)
 
 
 def _best(found: list[Candidate]) -> Candidate:

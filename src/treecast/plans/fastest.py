@@ -208,8 +208,8 @@ class Search:
         own = [entry for entry in entries if entry.is_for(self.one) and not entry.baseline]
         able = [entry for entry in own or entries if entry.claims or not large] or list(entries)
         others = [entry for entry in entries if entry.any_model and entry not in able and not large]
-        tried = [(entry, MET) for entry in sorted(able, key=lambda entry: by_work(entry, self.one))]
-        tried += [(entry, _FAR) for entry in sorted(others, key=lambda entry: by_work(entry, self.one))]
+        tried = [(entry, MET) for entry in sorted(able, key=by_work(self.one))]
+        tried += [(entry, _FAR) for entry in sorted(others, key=by_work(self.one))]
         # 2. Ask them, until one is near enough to the bound.
         for place, (entry, near) in enumerate(tried):
             report(place, len(tried), entry.name)

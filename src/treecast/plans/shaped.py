@@ -33,9 +33,8 @@ _MOST_HOPS = 2**13  # of a plan: chunks of all sources, times nodes
 _WORSE = 3  # numbers of chunks in a row, and it is content
 _DEARER = 2.0  # times as long as by all cheaper arcs: such arcs are left out for a try
 _MOST_LEFT_OUT = 3
-_HOPELESS = (
-    1.5  # times the least seconds so far, in as many chunks: other numbers of chunks are not tried without such arcs
-)
+# times the least seconds so far, in as many chunks: other numbers of chunks are not tried without such arcs
+_HOPELESS = 1.5
 
 
 def shaped(
@@ -56,7 +55,7 @@ def shaped(
                 known = plain(replace(asked, network=place, costs=alike), amount)
                 found.append((seconds_by_steps(known, alike), len(found), _on_whole(known, asked.network)))
                 continue
-        worse, least = 0, inf
+        worse, least, tried = 0, inf, None
         if found and sizes is None:
             most, _, best = min(found)
             tried = best.sizes and _planned(asked, place, costs, best.sizes)
@@ -64,7 +63,7 @@ def shaped(
                 continue
         for each in [sizes] if sizes else _cuts(asked, amount):
             report(0, 0, f"plans of {each.messages:,} chunks")
-            made = _planned(asked, place, costs, each)
+            made = tried if tried is not None and tried.sizes == each else _planned(asked, place, costs, each)
             if made is None:
                 break
             seconds = seconds_by_events(made, costs)

@@ -15,7 +15,7 @@ import numpy as np
 from treecast.errors import PlanError
 from treecast.models import Model, model
 from treecast.networks import Network
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import arcs_of, parallel
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, rows_over
@@ -101,12 +101,6 @@ def list_orbits(ways: Ways, keys: list[Ints]) -> Timed:
     wanted = in_orbits(network)
     standing = replace(ways, arc=_first_of_orbits(network)[wanted.resource[ways.arc, 0]])
     return listed(standing, model("all-port"), keys, wanted=wanted)._replace(ways=ways)
-
-
-def parallel(network: Network) -> Ints:
-    """Return a number for each arc, the same for those from one node to another: int64 (arcs,)."""
-    arcs = arcs_of(network)
-    return np.unique(arcs.tail.astype(np.int64) * network.nodes + arcs.head, return_inverse=True)[1].astype(np.int64)
 
 
 def listed(

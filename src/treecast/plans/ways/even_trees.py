@@ -146,10 +146,8 @@ def _past_other_relays(network: Network, top: Ints, seed: int) -> NDArray[np.int
     return up
 
 
-_MANY_TREES, _LATER = (
-    (1, 2, 4, 8),
-    (0.125, 0.5),
-)  # of each root, and the cost of a step later beside that of a send more
+# of each root, and the cost of a step later beside that of a send more
+_MANY_TREES, _LATER = (1, 2, 4, 8), (0.125, 0.5)
 _PASSES, _TIE = 4, 2.0**-10
 
 

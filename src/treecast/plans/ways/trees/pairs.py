@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treecast.against import Against
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
-from treecast.networks.arcs import Arcs, arcs_of, sorted_arcs
+from treecast.networks.arcs import Arcs, arcs_of, cables_of, sorted_arcs
 from treecast.networks.kept import kept
 from treecast.plans.ways.trees.independent import needs_of
 from treecast.plans.ways.trees.packed import exchanged, tree_set
@@ -24,10 +24,8 @@ from treecast.schedule.trees import TreeSet
 
 _PASSES, _TRIES = 3, 8  # how often a pair is chosen, and of how many numberings at most
 _ALL_TRIES = 2**7  # numberings of all pairs, in a pass
-_STEEP, _LATER = (
-    4,
-    0.02,
-)  # the power by which prices grow with the load, and the cost of an arc more, beside the mean price
+# the power by which prices grow with the load, and the cost of an arc more, beside the mean price
+_STEEP, _LATER = 4, 0.02
 _LUCK = 0.5  # by which share prices of ears are random
 _MOVES, _SHORTER = 100, 12  # moves of an attempt to have a tree less deep, for each node, and attempts
 _MOST_NODES = 2**7
@@ -48,7 +46,7 @@ def priced_pairs(
     [2, 2, 2]
     """
     arcs, chance = arcs_of(network, single=True), np.random.default_rng(seed)
-    cables, load = cables_of(network, arcs), np.zeros(len(arcs.head))
+    cables, load = cables_of(network)[arcs_of(network).number(arcs.tail, arcs.port)], np.zeros(len(arcs.head))
     up = np.full((len(roots), 2, network.nodes), -1, np.int32)
     tries = min(-(-_ALL_TRIES // len(roots)), _TRIES)
     # 1. the pairs, each beside all others
@@ -79,14 +77,7 @@ def has_thin_links(network: Network, against: Against) -> bool:
     """Return whether pairs of trees are worth a try: where links have unlike numbers of cables, and lead both ways."""
     if against == "arcs" or not network.both_ways or network.nodes > _MOST_NODES:
         return False
-    return len(np.unique(cables_of(network, arcs_of(network)))) > 1
-
-
-def cables_of(network: Network, arcs: Arcs) -> NDArray[np.int64]:
-    """Return how many arcs of a network lead from where each of some leaves to where it leads: int64 (arcs,)."""
-    every = arcs_of(network)
-    links, count = np.unique(every.tail.astype(np.int64) * network.nodes + every.head, return_counts=True)
-    return count[np.searchsorted(links, arcs.tail.astype(np.int64) * network.nodes + arcs.head)]
+    return len(np.unique(cables_of(network))) > 1
 
 
 def _times(arcs: Arcs, up: NDArray[np.int32]) -> NDArray[np.int64]:

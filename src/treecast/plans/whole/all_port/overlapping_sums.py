@@ -13,13 +13,13 @@ from treecast.collectives.traits import sums_for_all
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import model
 from treecast.networks import Network
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import arcs_of, parallel
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder, looks_different
 from treecast.plans.search import HOP, WORK
 from treecast.plans.times.pipelines import streams
-from treecast.plans.times.timetable import MOST_IN_TURNS, Timed, in_turns, listed, parallel
+from treecast.plans.times.timetable import MOST_IN_TURNS, Timed, in_turns, listed
 from treecast.plans.ways.trees.balanced import grown
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Payloads

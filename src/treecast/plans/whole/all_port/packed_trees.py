@@ -17,7 +17,7 @@ from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import cables_of
 from treecast.networks.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job
@@ -28,7 +28,7 @@ from treecast.plans.ways.trees import axes, rotated
 from treecast.plans.ways.trees.disjoint import known_trees
 from treecast.plans.ways.trees.independent import independent_trees
 from treecast.plans.ways.trees.packed import packed_trees
-from treecast.plans.ways.trees.pairs import cables_of, has_thin_links, priced_pairs
+from treecast.plans.ways.trees.pairs import has_thin_links, priced_pairs
 from treecast.plans.ways.trees.split_off import takes_long, trees_past_relays
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.all_port.tree_facts import about_copies, facts_of_trees
@@ -156,7 +156,7 @@ def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches:
 def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
     """Return the same of trees whose ways to each rank share no node, link or arc. Raises PlanError."""
     best = None
-    wide = 1 if against == "arcs" else int(cables_of(network, arcs_of(network)).max())
+    wide = 1 if against == "arcs" else int(cables_of(network).max())
     total = -(-messages * copies // wide)
     for number in range(fewest_apart(network, root, against).ways, copies - 1, -1):
         if number > copies and not _is_mesh(network) and -(-total // (number - 1)) == -(-total // number):

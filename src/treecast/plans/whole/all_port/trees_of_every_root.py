@@ -140,9 +140,8 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     if job.copies == 2 and has_thin_links(network, job.against):
         found += [pairs] if (pairs := priced_pairs(network, tuple(roots), job.against)) else []
     tried = (_evenly_dealt(job, sets) for sets in found)
-    any_cable = (
-        network.parallel_arcs and job.against != "arcs" and roots
-    )  # against arcs a link may have two ways to a node
+    # any tree may take any cable of its link; but against arcs a link may have two ways to a node
+    any_cable = network.parallel_arcs and job.against != "arcs" and roots
     times = (in_turns(ways, ways.payload) if any_cable else list_of_trees(ways) for ways in tried)
     return min(times, key=lambda timed: timed.steps).built()
 

@@ -90,9 +90,8 @@ def spread(job: Job[Network]) -> Built:
         return NOTHING
     takes_part = _table(demand.held, job.network, len(demand)) | _table(demand.wanted, job.network, len(demand))
     narrow = (False,) if takes_part[job.network.ranks].all() else (True, False)
-    orders = (
-        (CHOICE, RARITY, NEED) if job.model.name == ALL_PORT[0] else (RARITY, NEED)
-    )  # each arc is in nobody else's way
+    # for all ports each arc is in nobody else's way
+    orders = (CHOICE, RARITY, NEED) if job.model.name == ALL_PORT[0] else (RARITY, NEED)
     every = product(range(1, _FEW_TRIES if job.model.arcs else _TRIES), orders, narrow, several)
 
     def timed() -> Iterator[tuple[Timed, Collective]]:

@@ -147,7 +147,8 @@ def _cycle_past_relays(network: Network, machine: Model) -> Ints:
         if away.min() >= NEVER:  # where arcs lead one way, no route may lead from here to a node that is left
             break
         near.append(int(away.argmin()))
-    for order in (list(range(network.nodes)), *[near][: len(near) == network.nodes]):
+    orders = [list(range(network.nodes)), near] if len(near) == network.nodes else [list(range(network.nodes))]
+    for order in orders:
         load, found = np.zeros(wanted.resources, np.int64), list[int]()
         for u, v in pairwise([*order, order[0]]):
             for a in range(int(arcs.first[u]), int(arcs.first[u + 1])):
