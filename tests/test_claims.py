@@ -406,6 +406,16 @@ CLAIMS: dict[str, dict[str, object]] = {
             "the 391,098 sends of one host",
             "| `alltoall ",
             "| `allgather ",
+            "| `allreduce ",
+            "| `reduce",
+            "the steps are the fewest",
+        )
+    }
+    | {
+        words: Test(f"tests/networks/test_walk_past_relays.py::{test}")
+        for words, test in (
+            ("share no channel", "test_the_routes_of_a_walk_share_no_channel"),
+            ("at most 2 ⌈log2 N⌉ steps", "test_a_tree_of_halves_takes_at_most_twice_the_steps_of_one_port"),
         )
     }
     | {"that carries least so far": DESIGN}

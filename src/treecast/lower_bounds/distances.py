@@ -34,7 +34,8 @@ def channels_at(network: Network, *, inwards: bool) -> Ints:
     hops = [np.arange(len(ends))] if routes is None else [routes.channel[:, 0]]
     for hop in () if routes is None else routes.channel.T[1:]:
         hops.append(np.where(hop < 0, hops[-1], hop))
-    pairs = (np.unique(np.stack([ends, hop]), axis=1)[0] for hop in hops)
+    many = 1 + max(int(hop.max(initial=0)) for hop in hops)
+    pairs = (np.unique(ends * many + hop) // many for hop in hops)
     return np.min([np.bincount(ends_of, minlength=network.nodes) for ends_of in pairs], axis=0)
 
 

@@ -6,6 +6,11 @@ from rank to rank takes every link of its route at once, in one step, as through
 
 The routes are the shortest ways past plain relays. Of those between two nodes as many are taken as either has ports, those that
 use links alike; back they go the same way. They depend on the nodes and arcs alone, so a plan that names them finds them again.
+
+Beyond some 500 ranks all pairs would be too many. Then the routes are those of a tree of the relays, of which the ranks are
+leaves. **Theorem.** Who walks around a tree goes over each of its links once there and once back. So the routes from each leaf to
+the next share no channel, however many leaves there are: they make a ring past the relays, and its turn is a symmetry of them.
+*Skips* join ranks that are farther apart on the walk. The routes of many skips share channels, so the machine makes them wait.
 """
 
 from collections import defaultdict
@@ -22,12 +27,13 @@ from treecast.errors import NetworkError
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import KEPT, Network
 from treecast.networks.graph import Graph
+from treecast.networks.symmetry import AbelianSymmetry, Automorphism
 from treecast.ragged import Ints
 
 PAST = " past relays"
 ADDING = {" with relays-add yes": True, " with relays-add no": False}
 """The ends of spellings; the second say of all relays whether they add."""
-_MOST_PAIRS, _MOST_ROUTES = 2**18, 2**15
+_MOST_PAIRS, _MOST_SKIPS, _MOST_ROUTES = 2**18, 2**19, 2**15
 _SEVERAL = 4  # routes of two nodes, where there are so many, however few ports they have
 _Route = tuple[int, ...]
 
@@ -53,8 +59,9 @@ class Routes(NamedTuple):
 class PastRelays(Graph):
     """A network without its plain relays: each of its arcs is a route past them. Parallel arcs are different routes.
 
-    It is spelled ``SPEC past relays``. Nodes keep their labels, and relays that add are its relays. Raises NetworkError where two
-    ranks and more are too many.
+    It is spelled ``SPEC past relays``. Nodes keep their labels, and relays that add are its relays. Of more than some 500 nodes
+    it is a walk around a tree of the relays, with skips, and the turn of the walk is its symmetry. Raises NetworkError where it
+    would be so, and some relays add, or the others do not join all ranks both ways.
 
     >>> from treecast import network
     >>> where = network("fat-tree:4 past relays")
@@ -69,21 +76,19 @@ class PastRelays(Graph):
     def __init__(self, whole: Network) -> None:
         plain = np.zeros(whole.nodes, np.bool_) if whole.plain_relays is None else whole.plain_relays
         self.whole, self.kept_nodes = whole, np.flatnonzero(~plain)
-        if len(self.kept_nodes) * (len(self.kept_nodes) - 1) > _MOST_PAIRS:
-            raise NetworkError(
-                f"{whole.spec} has {len(self.kept_nodes):,} nodes besides relays that do not add: routes past these join up to "
-                f"{int(_MOST_PAIRS**0.5):,}; --relays-add says that they add"
-            )
-        arcs = arcs_of(whole)
-        ends, found = _Routing(whole, arcs, plain).routes(self.kept_nodes)
+        arcs, walk = arcs_of(whole), np.zeros(0, np.int64)
         # 1. The channels of each route, as a table.
-        channel = np.full((len(found), max(map(len, found), default=1)), -1, np.int64)
-        for place, route in enumerate(found):
-            channel[place, : len(route)] = route
+        if len(self.kept_nodes) * (len(self.kept_nodes) - 1) > _MOST_PAIRS:
+            walk, ends, channel = _around(whole, arcs, plain, self.kept_nodes)
+        else:
+            ends, found = _Routing(whole, arcs, plain).routes(self.kept_nodes)
+            channel = np.full((len(found), max(map(len, found), default=1)), -1, np.int64)
+            for place, route in enumerate(found):
+                channel[place, : len(route)] = route
         # 2. A link is the lesser of its two arcs.
         back = np.append(_backs(whole, arcs), -1)
         link = np.where(back[channel] < 0, channel, np.minimum(channel, back[channel]))
-        last = np.array([route[-1] for route in found], np.int64)
+        last = channel[np.arange(len(channel)), np.count_nonzero(channel >= 0, axis=1) - 1]
         ends_of = [arcs.tail[np.unique(channel[:, 0])], arcs.head[np.unique(last)]]
         ports = max(int(np.bincount(at).max(initial=1)) for at in ends_of)
         self.past_routes, self._channel = Routes(channel, link, len(arcs.tail), ports, whole.both_ways), channel
@@ -93,6 +98,10 @@ class PastRelays(Graph):
             whole.spec + PAST, whole.labels(kept), ends, None if whole.relays is None else whole.relays[kept]
         )
         self.family, self.adds, self.symmetry = "", self.relays, None  # what carries arcs may not carry routes
+        if len(walk):
+            turn = np.empty_like(walk)
+            turn[walk] = np.roll(walk, -1)
+            self.symmetry = AbelianSymmetry(self, [Automorphism("place+1", len(walk), turn)])
         self.kinds = tuple(whole.kinds[v] for v in kept) if whole.kinds else ()
         self.chunk_rate, self.remarks, self.remedy = whole.chunk_rate, whole.remarks, whole.remedy
         self.notes = whole.notes
@@ -253,6 +262,79 @@ class _Routing:
     def _count(self, route: _Route) -> None:
         for a in route:
             self.load[a] += 1
+
+
+class _Walk:
+    """A walk around a low tree of plain relays, of which the other nodes are leaves: they are numbered as it comes to them."""
+
+    def __init__(self, whole: Network, arcs: Arcs, plain: NDArray[np.bool_], leaves: Ints) -> None:
+        self._arcs, self._back, self._plain = arcs, _backs(whole, arcs), plain.tolist()
+        pairs = f"routes past these join up to {int(_MOST_PAIRS**0.5):,}"
+        many = f"{whole.spec} has {len(leaves):,} nodes besides relays that do not add: {pairs}"
+        if whole.adds is not None:
+            raise NetworkError(f"{many}, or more where no relay adds; --relays-add yes or no says so of all")
+        if not whole.both_ways:
+            raise NetworkError(f"{many}, or more where all links lead both ways; --relays-add says that they add")
+        # 1. A tree is low that grows from the middle between two relays that are far apart.
+        middle = int(leaves[0])
+        for _ in range(3):
+            middle = self._grow(middle)
+        for _ in range(int(self._level[middle]) // 2):
+            middle = int(arcs.tail[self._into[middle]])
+        self._grow(middle)
+        if (self._level[leaves] < 0).any():
+            raise NetworkError(f"{many}, or more where these join all; --relays-add says that they add")
+        # 2. A child comes behind its parent, and the children before it with all below them.
+        order, parent = self._order, arcs.tail[self._into].astype(np.int64)
+        below = np.ones(whole.nodes, np.int64)
+        for v in reversed(order[1:]):
+            below[parent[v]] += below[v]
+        place, next_place = np.zeros(whole.nodes, np.int64), np.zeros(whole.nodes, np.int64)
+        for v in order[1:]:
+            place[v] = next_place[parent[v]]
+            next_place[parent[v]] += below[v]
+            next_place[v] = place[v] + 1
+        self.leaves = np.argsort(place[leaves])
+
+    def _grow(self, root: int) -> int:
+        """Let the tree grow from a root on shortest ways, and return the last plain relay that it comes to."""
+        level, into, order = [-1] * len(self._plain), [-1] * len(self._plain), [root]
+        level[root] = 0
+        head, first = self._arcs.head, self._arcs.first
+        for u in order:
+            if self._plain[u] or u == root:
+                for a, v in enumerate(head[first[u] : first[u + 1]].tolist(), int(first[u])):
+                    if level[v] < 0:
+                        level[v], into[v] = level[u] + 1, a
+                        order.append(v)
+        self._order, self._level, self._into = order, np.array(level), np.array(into)
+        return next((v for v in reversed(order) if self._plain[v]), root)
+
+    def routes(self, u: Ints, v: Ints) -> Ints:
+        """Return the arcs of the ways between nodes of the tree: int64 (len(u), longest), -1 behind the last."""
+        there, here = list[Ints](), list[Ints]()
+        while (u != v).any():
+            # whichever is farther from the root goes up, and both where they are as far
+            up, down = ((self._level[u] >= self._level[v]) & (u != v)), ((self._level[v] >= self._level[u]) & (u != v))
+            there.append(np.where(up, self._back[self._into[u]], -1))
+            here.append(np.where(down, self._into[v], -1))
+            u, v = (np.where(goes, self._arcs.tail[self._into[at]], at) for goes, at in ((up, u), (down, v)))
+        channel = np.stack([*there, *reversed(here)], axis=1)
+        channel = np.take_along_axis(channel, np.argsort(channel < 0, axis=1, kind="stable"), axis=1)
+        return channel[:, : int((channel >= 0).sum(axis=1).max())]
+
+
+def _around(whole: Network, arcs: Arcs, plain: NDArray[np.bool_], kept: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the kept nodes by their places in the order of a walk, the ends of its routes and skips, and their arcs."""
+    nodes, walk = len(kept), _Walk(whole, arcs, plain, kept)
+    # skips of 1, 2, 4 … places each way, fewer powers of two where there is no room for all
+    count = max(1, min((nodes - 1).bit_length(), _MOST_SKIPS // (2 * nodes)))
+    skips = 1 << np.arange(count) * (nodes - 1).bit_length() // count
+    skips = np.unique(np.concatenate([skips, nodes - skips]) % nodes)
+    at, skip = (each.ravel() for each in np.meshgrid(np.arange(nodes), skips, indexing="ij"))
+    ends = np.stack([walk.leaves[at], walk.leaves[(at + skip) % nodes]], axis=1)
+    ends = ends[np.lexsort(ends.T[::-1])]
+    return walk.leaves, ends, walk.routes(kept[ends[:, 0]], kept[ends[:, 1]])
 
 
 def _backs(network: Network, arcs: Arcs) -> Ints:

@@ -18,6 +18,7 @@ from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.models import MODELS, Cost, Model, model
 from treecast.networks import Graph, Network
+from treecast.networks.past_relays import PastRelays
 from treecast.plans.built import Built, Job
 from treecast.schedule import Claims, Schedule
 
@@ -89,6 +90,8 @@ class On:
 
     def __call__(self, network: Network) -> str:
         """Return the first reason why a network will not do, or an empty text."""
+        if isinstance(network, PastRelays) and network.symmetry is not None and PastRelays not in self.parts:
+            return "is for fewer ranks, all pairs of which are joined by routes past relays"
         for part in self.parts:
             if not isinstance(part, type):
                 reason = part(network)

@@ -79,17 +79,48 @@ def link_once(case: Case) -> Broken:
 
 
 def channel_once(case: Case) -> Broken:
-    """Rule ``channel-once``, past relays: no two messages of a step cross one link the same way; of half duplex, either way."""
+    """Rule ``channel-once``, past relays: no two messages of a step cross one link the same way; of half duplex, either way.
+
+    The rows of an orbit cross what all arcs of their orbits do.
+    """
     network, rows, routes = case.schedule.network, case.rows, case.schedule.network.past_routes
     if routes is None:
         return 0, []
     there = np.flatnonzero(network.neighbor(rows.src, rows.port) >= 0)
     arc = arcs_of(network).number(rows.src[there], rows.port[there])
-    channel = routes.taken(half=case.model.duplex == "half")[arc]
+    channels, crowded = routes.taken(half=case.model.duplex == "half"), None
+    if case.orbits is not None:
+        arc = case.orbits.of_arcs(arc)
+        channels, twice = _crossed(channels, case.orbits.of_arcs(np.arange(len(channels))), arc)
+        crowded = np.zeros(len(rows), np.bool_)
+        crowded[there] = twice[arc]
+    channel = channels[arc]
     at, place = np.nonzero(channel >= 0)
     key = arc[at] if case.model.combining else None
     why = "crosses a link that another message is using"
-    return contended(case, "channel-once", there[at], channel[at, place], why, key=key)
+    return contended(case, "channel-once", there[at], channel[at, place], why, key=key, crowded=crowded)
+
+
+def _crossed(channels: Ints, orbit: Ints, used: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return what each orbit of arcs crosses of those that are used, -1 behind the last; and whether two of its arcs meet.
+
+    Channels that the same orbits cross are one: so a table of some orbits has few columns.
+    """
+    used = np.unique(used)
+    place = np.full(int(orbit.max(initial=0)) + 1, -1)
+    place[used] = np.arange(len(used))
+    arc, column = np.nonzero(channels >= 0)
+    arc, column = (each[place[orbit[arc]] >= 0] for each in (arc, column))
+    many = np.zeros((int(channels.max(initial=0)) + 1, len(used)), np.int64)
+    np.add.at(many, (channels[arc, column], place[orbit[arc]]), 1)
+    kinds = np.unique(many > 0, axis=0)
+    found = np.full((len(place), max(1, int(kinds.sum(axis=0).max(initial=0)))), -1)
+    for i, which in enumerate(used.tolist()):
+        crossed = np.flatnonzero(kinds[:, i])
+        found[which, : len(crossed)] = crossed
+    twice = np.zeros(len(place), np.bool_)
+    twice[used] = (many > 1).any(axis=0)
+    return found, twice
 
 
 def one_chunk(case: Case) -> Broken:

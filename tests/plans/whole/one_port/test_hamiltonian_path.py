@@ -57,7 +57,7 @@ def test_sums_past_relays_where_arcs_lead_one_way():
     for messages in (1, 9):
         assert verify(plan("reduce-scatter", one_way, messages=messages)).holds
     chance = Random(1)
-    for seed in range(160):
+    for seed in range(24):
         graph = nx.gnp_random_graph(chance.randint(4, 7), 0.5, seed=seed, directed=True)
         graph.nodes[0]["relay"] = True
         for kind in ("reduce-scatter", "allreduce"):  # routes back are others than those there, turned round

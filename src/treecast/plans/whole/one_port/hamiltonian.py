@@ -81,7 +81,8 @@ def hamiltonian_path(job: Job[Network]) -> Built:
 
 def _fits_cycle(job: Job[Network]) -> str:
     network, model = job.network, job.model
-    if network.past_routes is not None and network.relays is None and network.nodes > 1 and not model.combining:
+    past = network.past_routes is not None and network.relays is None and not model.combining
+    if past and 1 < network.nodes <= _MOST_IN_CYCLE:
         return "" if len(_cycle_past_relays(network, model)) else "finds no cycle of routes that share no link"
     if model.ports != "one" or model.combining or (model.partner == "same" and not model.half_port):
         return "is for one port, where a message is one chunk, and a node may have two partners"
