@@ -15,10 +15,11 @@ LISTS = frozenset({list, tuple})
 WRONG = PlanError, TypeError, ValueError, AttributeError, IndexError, BufferError, KeyError
 """The errors of arguments that have no form, or are wrong."""
 _PLAIN = frozenset({int, str, type(None)})
-_KNOWN: dict[int, Any] = {
-    id(each): (name, type(each)) for name, each in vars(MPI).items() if type(each) in (MPI.Datatype, MPI.Op) and each
+_KNOWN: dict[int, object] = {
+    id(each): object() for each in vars(MPI).values() if type(each) in (MPI.Datatype, MPI.Op) and each
 }
-"""MPI's own datatypes and operations, by where they lie: nobody frees them."""
+"""A mark of each of MPI's own datatypes and operations, by where these lie: nobody frees them."""
+_BUFFER = MPI.buffer
 _WHOLE = "bBhHiIlLqQ"
 _EMPTY = signature(print).empty
 _NAMED = {name: [*signature(row.make).parameters.values()][1:] for name, row in ROWS.items()}
@@ -34,7 +35,7 @@ def form_of_call(name: str, arguments: Sequence[Any]) -> Any:
         if buffers < 2:
             return (name, form_of(arguments[0])) if buffers else name
         one, other = arguments
-        if type(one) is type(other) is np.ndarray:
+        if one.__class__ is other.__class__ is np.ndarray:
             return name, one.nbytes, one.dtype, one.flags.num, other.nbytes, other.dtype, other.flags.num
         return name, form_of(one), form_of(other)
     return name, *map(form_of, arguments[:buffers]), *map(word_of, arguments[buffers:])
@@ -45,11 +46,17 @@ def form_of(argument: Any) -> Any:
     kind = argument.__class__
     if kind is np.ndarray:
         return argument.nbytes, argument.dtype, argument.flags.num
+    if kind is _BUFFER:
+        return argument.nbytes, argument.format, argument.readonly
     if kind in LISTS:
-        if len(argument) != 3:
-            return kind, form_of(argument[0]), *map(word_of, argument[1:])
-        buffer, counts, datatype = argument  # the ordinary case, in few steps
-        return form_of(buffer), counts if type(counts) in _PLAIN else word_of(counts), word_of(datatype)
+        if len(argument) == 2:  # the ordinary cases, in few steps
+            buffer, datatype = argument
+            return form_of(buffer), _KNOWN.get(id(datatype)) or word_of(datatype)
+        if len(argument) == 3:
+            buffer, counts, datatype = argument
+            word = counts if counts.__class__ is int else word_of(counts)
+            return form_of(buffer), word, _KNOWN.get(id(datatype)) or word_of(datatype)
+        return kind, form_of(argument[0]), *map(word_of, argument[1:])
     if argument is None or argument is MPI.IN_PLACE:
         return argument is None
     view = memoryview(argument)

@@ -5,6 +5,7 @@ too long to be packed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -122,16 +123,29 @@ def _bytes_at(arguments: Sequence[Any], spot: Spot) -> memoryview:
     return view if len(view) == last - first else view[first:last]
 
 
+def _giver(spot: Spot | None) -> Callable[[Sequence[Any]], Any]:
+    """Return the function that finds what MPI sends from its first byte on, quicker than ``_bytes_at`` where it can."""
+    if spot is None:
+        return lambda arguments: b"\0"
+    k = spot.argument
+
+    def find(arguments: Sequence[Any]) -> Any:
+        argument = arguments[k]
+        return argument[0] if argument.__class__ in LISTS else argument
+
+    return partial(_bytes_at, spot=spot) if spot.first else find
+
+
 def _adding(lane: Any, how: Any, give: Spot, take: Spot) -> Make:
     """Return the function of a sum that MPI adds."""
-    in_place = give.argument == take.argument
+    in_place, giver, ends = give.argument == take.argument, _giver(give), (how.entries, how.datatype)
 
     def make(arguments: Sequence[Any]) -> Copies:
         received = _bytes_at(arguments, take)
         # MPI may have written half a sum when it fails, and the contribution is needed once more then.
-        sent = memoryview(bytes(received)) if in_place else _bytes_at(arguments, give)
+        sent = memoryview(bytes(received)) if in_place else giver(arguments)
         try:
-            lane.comm.Allreduce([sent, how.entries, how.datatype], [received, how.entries, how.datatype], how.op)
+            lane.comm.Allreduce([sent, *ends], [received, *ends], how.op)
         except MPI.Exception:
             if in_place:
                 received[:] = sent
@@ -163,12 +177,12 @@ def _gathering(lane: Any, plan: Little, give: Spot | None, take: Spot | None) ->
     parts = [scratch[block(rank, length)][plan.part] for rank in every]
     chosen = parts if plan.added is None else [parts[rank] for rank in plan.added(every)]
     is_direct = take is not None and take.is_whole and plan.added is None and plan.part.stop is None
+    giver = _giver(give)
 
     def make(arguments: Sequence[Any]) -> Copies:
         received = None if take is None else _bytes_at(arguments, take)
-        sent = b"\0" if give is None else _bytes_at(arguments, give)
         whole = received if received and is_direct else scratch
-        lane.comm.Allgather([sent, length, _BYTE], [whole, length, _BYTE])
+        lane.comm.Allgather([giver(arguments), length, _BYTE], [whole, length, _BYTE])
         kept = ((whole.tobytes(), length, 0),)
         if take is None or received is None or is_direct or not chosen:
             return kept

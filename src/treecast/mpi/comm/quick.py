@@ -9,6 +9,7 @@ which makes the same calls of MPI: a rank that goes that way fits in with those 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from math import inf
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
@@ -33,7 +34,6 @@ from treecast.transport.base import SMALL
 from treecast.transport.marks import PARTS
 
 _BYTE = MPI.BYTE
-_COMPARED = COMPARED * PARTS
 _EAGER = int(os.environ.get("OMPI_MCA_btl_sm_eager_limit", 4096))  # noqa: SIM112
 """Bytes from which on Open MPI 5.0 writes past the end of memory that a message is too long for: calls are compared before."""
 # A program has few forms of calls. One that makes ever new ones must not fill the memory.
@@ -109,25 +109,26 @@ class QuickCalls:
             return None
         make = ready.make
         if make is None:
-            self.own(number, ready, _PARENTS[name], (on, *arguments), named)
+            call = partial(_PARENTS[name], **named) if named else _PARENTS[name]
+            self.own(began, number, ready, call, on, *arguments)
         elif not self._survives:
-            self.own(number, ready, make, (given,), {})
+            self.own(began, number, ready, make, given)
         elif not self._survive(began, ready, make, given):
             return None
         return began, self._ended, (), "MPI" if make is None else "straight", "", ready.bits
 
     def _survive(self, began: float, ready: Ready, make: Make, arguments: Sequence[Any]) -> bool:
         """Make a call that survives failures; return whether it was made."""
-        group, times = self.group, self._times
-        unlike, number = group.unlike, group.agreement.next()
+        group, times, said = self.group, self._times, ready.said
+        unlike, call = group.unlike, group.agreement.number // PARTS + 1
         # Odd: the launcher sees that this rank is inside a call.
         times[0] = inside = times[0] + 1
         # Not a call of the group's record yet: a side thread describes it from here, when it takes long or somebody
         # asks.
-        unlike.now = began, number // PARTS, ready.said
+        unlike.now = began, call, said
         try:
             # Data of MPI's own calls carries no digest: so the last ones are compared now and then.
-            if number % _COMPARED == 0:
+            if call % COMPARED == 0:
                 with self._lock:
                     group.catch_up()
                 self._compare(group.agreement.number)
@@ -136,8 +137,8 @@ class QuickCalls:
                 return False
             self._acquire()  # quicker than with
             try:
-                self._ended = perf_counter()
-                group.end_at_once((number // PARTS, ready.said, began, self._ended), kept, ready.waits)
+                self._ended = ended = perf_counter()
+                group.end_at_once((call, said, began, ended), kept, ready.waits)
                 unlike.now = None
             finally:
                 self._release()
@@ -154,22 +155,22 @@ class QuickCalls:
             self._base.pay(group)
         return True
 
-    def own(self, number: int, ready: Ready, call: Callable[..., T], arguments: Any, named: dict[str, Any]) -> T:
+    def own(self, began: float, number: int, ready: Ready, call: Callable[..., T], *arguments: Any) -> T:
         """Make a call by MPI, which survives nothing: it is compared with those of the others; return its result."""
-        group, began = self.group, perf_counter()
+        group, said = self.group, ready.said
         unlike = group.unlike
-        unlike.now = began, number, ready.said
+        unlike.now = began, number, said
         try:
             if number % COMPARED == 0 or ready.meets:
-                self.meet(number, ready.said[1])
-            result = call(*arguments, **named)
+                self.meet(number, said[1])
+            result = call(*arguments)
         except Exception:
             self._refuse(number)
             raise
         finally:
             unlike.now = None
-            self._ended = perf_counter()
-            group.passed.append((number, ready.said, began, self._ended))
+            self._ended = ended = perf_counter()
+            group.passed.append((number, said, began, ended))
             if unlike.is_inside:
                 group.end()
         if unlike.is_pressing:

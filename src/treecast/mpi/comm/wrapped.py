@@ -159,7 +159,7 @@ class Comm(Member, MPI.Intracomm):
         number, words = self._take_number(), Words(name)
         if not self.terms.survive:
             ready = Ready.of(words)._replace(meets=True)
-            return make() if self._lane is None else self._lane.own(number, ready, make, (), {})
+            return make() if self._lane is None else self._lane.own(perf_counter(), number, ready, make)
         self._state.worker.wait()
         self._carry_out(number, RankCall(tuple, _end_begun, words=words))
         return make()
@@ -238,7 +238,7 @@ class Comm(Member, MPI.Intracomm):
     def _go_by_mpi(self, number: int, words: Words, call: Callable[[], Any], bits: str = "") -> Any:
         """Make a call of MPI's own that survives nothing."""
         began, lane = perf_counter(), self._lane
-        result = call() if lane is None else lane.own(number, Ready.of(words), call, (), {})
+        result = call() if lane is None else lane.own(began, number, Ready.of(words), call)
         self._last = began, perf_counter(), (), "MPI", "", bits
         return result
 
