@@ -33,7 +33,6 @@ def test_every_rank_finds_its_blocks_in_the_rows_of_all(lengths):
     places = [[bytearray(n) for n in column] for column in zip(*lengths, strict=True)]
     calls = [packed(of_alltoall(me, SIZE, blocks[me], places[me])) for me in range(SIZE)]
     (length,) = {call.next_length(ROOM, rows_of(calls, ROOM)) for call in calls}  # alike at all
-    assert length is not None
     assert length == max(ROOM, *[len(call.head) + sum(row) for call, row in zip(calls, lengths, strict=True)])
     rows = rows_of(calls, length)
     assert {*map(len, rows.values())} == {length}
@@ -63,7 +62,10 @@ def test_the_root_gives_or_takes_alone(lengths, root):
 def test_rows_that_are_too_long_go_another_way():
     long, short = b"a" * (SMALL // SIZE), b"b"
     calls = [packed(of_gather(me, SIZE, long if me == 1 else short, None, 0, False)) for me in range(SIZE)]
-    assert {call.next_length(ROOM, rows_of(calls, ROOM)) for call in calls} == {None}
+    (length,) = {call.next_length(ROOM, rows_of(calls, ROOM)) for call in calls}
+    assert length == len(calls[1].head) + len(long)
+    assert not any(call.is_little(length) for call in calls)
+    assert all(call.is_little(ROOM) for call in calls)
     assert PackedCall.of(of_gather(0, SMALL // ROOM + 1, short, None, 0, False), SMALL // ROOM + 1) is None
     assert PackedCall.of(of_gather(0, SIZE, short, None, 0, True), SIZE) is None  # all lengths are known to be one
 

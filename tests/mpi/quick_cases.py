@@ -1,9 +1,9 @@
-"""Run by mpirun: groups of four ranks make calls of little data; in each one rank dies at one of its calls of MPI.
+"""Run by mpirun: groups of four ranks make calls of little or much data; in each one rank dies at one of its calls of MPI.
 
 Where it dies after that, the call has ended well at the others, but for one that loses all that it brought.
 
-usage: quick_cases.py CASES FOLDER: JSON, [victim, step, after] of each group. Calls end alike at all that live, and the result
-is that of all ranks but those that have failed. Each that lives writes what it saw into the folder.
+usage: quick_cases.py CASES FOLDER WIDTH: JSON, [victim, step, after] of each group; numbers of a block. Calls end alike at
+all that live, and the result is that of all ranks but those that have failed. Each that lives writes what it saw into the folder.
 """
 
 import json
@@ -27,10 +27,17 @@ PLACES = {
     "Allgather": 1,
     "Allgatherv": 1,
     "Allreduce": 1,
+    "Alltoall": 1,
     "Alltoallv": 1,
+    "Gather": 1,
+    "Gatherv": 1,
+    "Scatter": 1,
+    "Scatterv": 1,
 }  # of what is received
 LONG = 6_000  # numbers whose sum is folded in blocks
-cases, folder = json.loads(sys.argv[1]), Path(sys.argv[2])
+cases, folder, WIDTH = json.loads(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+MANY = RANKS * WIDTH
+here = slice(MPI.COMM_WORLD.rank % RANKS * WIDTH, (MPI.COMM_WORLD.rank % RANKS + 1) * WIDTH)
 victim, step, after = cases[MPI.COMM_WORLD.rank // RANKS]
 comm = treecast.mpi.wrap(MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank // RANKS), survive=1, on_failed="ignore")
 me = comm.rank
@@ -51,8 +58,8 @@ class Losing:
             found(*arguments)
             self._left -= 1
             if self._left == -1:
-                if PLACES[name] is not None and not (name == "Bcast" and arguments[1] == me):
-                    where = arguments[PLACES[name]]
+                where = None if PLACES[name] is None else arguments[PLACES[name]]
+                if where is not None and not (name == "Bcast" and arguments[1] == me):
                     place = memoryview(where[0] if isinstance(where, list) else where).cast("B")
                     place[:] = bytes(len(place))
                 raise MPI.Exception(MPI.ERR_OTHER)
@@ -91,15 +98,15 @@ def call(k):
     if name >= 6:
         return call_for_some(name, k, root)
     if name == 0:
-        count = (3, 5_000)[k % 4 // 2]
+        count = (3 * WIDTH, 5_000)[k % 4 // 2]
         data = given(k, root, count, int) if me == root else np.zeros(count, int)
         comm.Bcast(data, root)
         return data, lambda ranks: given(k, root, count, int)
     if name == 1:
-        rows = np.full((RANKS, 7), -1.0)
-        comm.Allgather(given(k, me, 7, float), rows)
-        return rows, lambda ranks: np.array([given(k, r, 7, float) if r in ranks else rows[r] for r in range(RANKS)])
-    count, kind = (5, 5, LONG, LONG)[name - 2], (int, float)[name % 2]
+        rows, many = np.full((RANKS, 7 * WIDTH), -1.0), 7 * WIDTH
+        comm.Allgather(given(k, me, many, float), rows)
+        return rows, lambda ranks: np.array([given(k, r, many, float) if r in ranks else rows[r] for r in range(RANKS)])
+    count, kind = (5 * WIDTH, 5 * WIDTH, LONG, LONG)[name - 2], (int, float)[name % 2]
     total = given(k, me, count, kind)
     if k % 4 > 1:
         comm.Allreduce(MPI.IN_PLACE, total)
@@ -109,32 +116,35 @@ def call(k):
 
 
 def call_for_some(name, k, root):
-    mine, rows = given(k, me, RANKS, float), [given(k, rank, RANKS, float) for rank in range(RANKS)]
-    place, many = np.full(RANKS, -1.0), np.full((RANKS, RANKS), -1.0)
+    mine, rows = given(k, me, MANY, float), [given(k, rank, MANY, float) for rank in range(RANKS)]
+    place, many, one = np.full(MANY, -1.0), np.full((RANKS, MANY), -1.0), np.empty(WIDTH)
     if name == 6:
         comm.Gather(mine, many if me == root else None, root)
         return ([many] if me == root else None), lambda ranks: [
             np.where([[r in ranks] for r in range(RANKS)], rows, -1.0)
         ]
     if name == 7:
-        comm.Scatter(mine if me == root else None, one := np.empty(1), root)
-        return [one], lambda ranks: [rows[root][me : me + 1]]
+        comm.Scatter(mine if me == root else None, one, root)
+        return [one], lambda ranks: [rows[root][here]]
     if name == 8:
         comm.Alltoall(mine, place)
-        return [place], lambda ranks: [np.array([rows[r][me] if r in ranks else -1.0 for r in range(RANKS)])]
+        blocks = [row[here] for row in rows]
+        return [place], lambda ranks: [
+            np.concatenate([blocks[r] if r in ranks else np.full(WIDTH, -1.0) for r in range(RANKS)])
+        ]
     if name == 9:
         comm.Reduce(mine, place if me == root else None, root=root)
-        return ([place] if me == root else None), lambda ranks: [folded(k, ranks, RANKS, float)]
+        return ([place] if me == root else None), lambda ranks: [folded(k, ranks, MANY, float)]
     if name == 10:
         comm.Scan(mine, place)
-        return [place], lambda ranks: [folded(k, [rank for rank in ranks if rank <= me], RANKS, float)]
-    comm.Reduce_scatter(mine, one := np.empty(1), [1] * RANKS)
-    return [one], lambda ranks: [folded(k, ranks, RANKS, float)[me : me + 1]]
+        return [place], lambda ranks: [folded(k, [rank for rank in ranks if rank <= me], MANY, float)]
+    comm.Reduce_scatter(mine, one, [WIDTH] * RANKS)
+    return [one], lambda ranks: [folded(k, ranks, MANY, float)[here]]
 
 
 def count_of(k, one, other):
     """Return how many numbers go between two ranks: in some calls none, in others more than a first row has room for."""
-    return (k + one + other) % 3 * (150 if k // 18 % 2 else 1)
+    return (k + one + other) % 3 * (1 if WIDTH > 1 and k // 18 % 2 else 150 if k // 18 % 2 else WIDTH)
 
 
 def call_of_any_lengths(name, k, root):

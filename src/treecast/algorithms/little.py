@@ -7,8 +7,10 @@ Blocks whose lengths other ranks do not know are packed first (``algorithms.pack
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from treecast.transport.base import Piece
+from treecast.transport.base import SMALL, Piece
 
+LONG = 1 << 22
+"""Bytes of all ranks up to which much data may go to them by one call of a carrier, too, in memory of its own on its way."""
 Pieces = Sequence[Piece]
 """A piece of each rank."""
 Place = TypeVar("Place", bound=Callable[..., Any])
@@ -23,7 +25,7 @@ class Little(NamedTuple):
     their sum, which ``add`` leaves in the last of some. ``added``: the ranks whose parts are added, of those whose have come.
     ``adds``: how, where a transport may add in any order. ``lengths``: of the pieces of all ranks, where they differ, but all
     know them; ``length`` is the greatest. ``at``: which block of each rank it wants, where it knows the lengths of its
-    own ones alone.
+    own ones alone. ``target``: the one rank that wants any.
     """
 
     mine: Pieces | None
@@ -36,10 +38,15 @@ class Little(NamedTuple):
     adds: Any = None
     lengths: tuple[int, ...] = ()
     at: int | None = None
+    target: int | None = None
 
     def count(self, size: int) -> int:
-        """Return the bytes that all of so many ranks give, in pieces of one length."""
-        return self.length * (size if self.root is None else 1)
+        """Return the bytes that come from all of so many ranks, in pieces of one length, or as their sum."""
+        return self.length * (size if self.root is None and self.adds is None else 1)
+
+    def is_long(self, size: int) -> bool:
+        """Return whether it is a call of much data; where blocks have unlike lengths, that is known only once they were told."""
+        return self.at is not None or SMALL < self.count(size) <= LONG
 
     def take(self, rows: Mapping[int, Piece]) -> None:
         """Take what this rank wants of the pieces of ranks."""
@@ -60,6 +67,11 @@ LITTLE: dict[Any, Callable[..., Little | None]] = {}
 
 None where ranks do not know how long the pieces of others are, and those are not packed.
 """
+
+
+def plan_of(algorithm: Any, rank: int, size: int, parts: Sequence[Any]) -> Little | None:
+    """Return the call of an algorithm, as a rank makes it; None as in ``LITTLE``, and for an algorithm that is not there."""
+    return LITTLE[algorithm](rank, size, *parts) if algorithm in LITTLE else None
 
 
 def little(of: Callable[..., Little | None]) -> Callable[[Place], Place]:
@@ -91,9 +103,9 @@ def of_allgather(me: int, size: int, mine: Piece | None, blocks: Pieces) -> Litt
 
 def of_gather(me: int, size: int, *given: Any) -> Little:
     """Each gives its block, and the root takes all."""
-    mine, incoming, _, equal = given
+    mine, incoming, root, equal = given
     own: Piece = mine if incoming is None or mine is not None else incoming[me]
-    return Little([own], len(own), incoming or (), at=None if equal else 0)
+    return Little([own], len(own), incoming or (), at=None if equal else 0, target=root)
 
 
 def of_scatter(me: int, size: int, *given: Any) -> Little:

@@ -49,20 +49,25 @@ class PackedCall(NamedTuple):
         # Without its blocks a row still tells how long it has to be, and all find so alike.
         return (whole if len(whole) <= length else self.head).ljust(length, b"\0")
 
-    def next_length(self, length: int, rows: Mapping[int, Piece]) -> int | None:
-        """Return how long the rows have to be, of some; None where that is too long to go to all."""
-        longest = max((self.words.unpack_from(row)[0] for row in rows.values()), default=0)
-        count = longest * (self.size if self.plan.root is None else 1)
-        return length if longest <= length else longest if count <= SMALL else None
+    def next_length(self, length: int, rows: Mapping[int, Piece]) -> int:
+        """Return how long the rows have to be, of some."""
+        return max([length, *(self.words.unpack_from(row)[0] for row in rows.values())])
+
+    def is_little(self, length: int) -> bool:
+        """Return whether rows of a length go to all."""
+        return length * (self.size if self.plan.root is None else 1) <= SMALL
 
     def found(self, rows: Mapping[int, Piece]) -> Iterator[tuple[int, slice]]:
-        """Return where this rank's block lies in the rows of ranks. Raises PlanError for one of another length than its place."""
+        """Return where this rank's block lies in the rows of ranks, which may have their heads alone.
+
+        Raises PlanError for one of another length than its place.
+        """
         at = self.plan.at or 0
         places = self.plan.places if isinstance(self.plan.places, Mapping) else dict(enumerate(self.plan.places))
         for rank in places.keys() & rows.keys():
-            _, *lengths = self.words.unpack_from(rows[rank])
+            total, *lengths = self.words.unpack_from(rows[rank])
             first, length, room = self.words.size + sum(lengths[:at]), lengths[at], len(places[rank])
-            if length != room or first + length > len(rows[rank]):
+            if length != room or total <= len(rows[rank]) < first + length:
                 raise PlanError(f"{length:,} bytes come from rank {rank} where {room:,} are received")
             yield rank, slice(first, first + length)
 

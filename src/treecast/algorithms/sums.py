@@ -98,6 +98,7 @@ def of_sum(task: SumTask | None = None) -> Callable[..., Little]:
 
         places = {} if out is None else {me: out}
         plan = Little([given], len(given), places, added=added, add=partial(fold, how, entries=how.entries))
+        plan = plan._replace(target=which.shape.target)
         return plan._replace(adds=how) if how.any_order and which.is_for_all else plan
 
     return of

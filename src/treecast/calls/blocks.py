@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, cast
 
 from treecast.algorithms import personal, spread, sums
-from treecast.algorithms.little import LITTLE, copy_here
+from treecast.algorithms.little import LITTLE, LONG, copy_here
 from treecast.algorithms.packed import ROOM, TRIES, PackedCall
 from treecast.algorithms.spread import bring_at_once
 from treecast.calls.call import Call
@@ -102,7 +102,7 @@ def _carry_packed(algorithm: Algorithm, call: Call, parts: tuple[Any, ...]) -> F
     packed = PackedCall.of(LITTLE[algorithm](group.rank, group.size, *parts), group.size)
     if packed is None or group.terms.network is not None or group.goes_together(0) is None:
         return call(algorithm, *parts)
-    length: int | None = ROOM
+    length = ROOM
     shape = Shape(algorithm.__name__, target=parts[2] if algorithm is personal.gather else None)
     for _ in range(TRIES):
         places: list[Piece] = [bytearray(length) for _ in range(group.size)]
@@ -110,14 +110,16 @@ def _carry_packed(algorithm: Algorithm, call: Call, parts: tuple[Any, ...]) -> F
         senders = range(group.size) if packed.plan.root is None else [packed.plan.root]
         rows = {rank: places[rank] for rank in senders if rank not in failed}
         last, length = length, packed.next_length(length, rows)
-        if length is None:
-            return call(algorithm, *parts)
-        if length == last:
+        if length == last or not packed.is_little(length):
             try:
-                packed.take(rows)
+                if length == last:
+                    packed.take(rows)
+                    return failed
+                tuple(packed.found(rows))
             except PlanError as error:
                 call.refuse(PlanError(f"rank {group.rank}: {error}"))
-            return failed
+            call.ends = call.ends if length <= LONG else None
+            return call(algorithm, *parts)
     # Two rows are enough for every length: who needs a third has met another call.
     call.find_unlike()
     return ()

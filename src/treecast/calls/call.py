@@ -41,7 +41,7 @@ class Last(NamedTuple):
 
 class Call:
     """A call of one rank. ``is_planned``: whether it goes by a plan. ``bits``: what those of its sum depend on.
-    ``parts``: that have begun.
+    ``parts``: that have begun. ``ends``: ends an algorithm that was begun in another way, as ``LongCalls.end`` does.
 
     ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
@@ -50,9 +50,12 @@ class Call:
         self.ours, self.group, self.is_planned, self.words = ours, group, False, NO_WORDS
         self.bits = ""
         self._run, self._plans, self.parts = run, plans or {}, 0
+        self.ends: Callable[[Call, Algorithm, tuple[Any, ...]], Failed | None] | None = None
 
     def __call__(self, algorithm: Algorithm, *parts: Any) -> Failed:
         """Carry an algorithm out; return the failed ranks whose data is missing."""
+        if self.ends is not None and (failed := self.ends(self, algorithm, parts)) is not None:
+            return failed
         plan = self._plans.get(algorithm)
         return self.run(algorithm(self.group, *parts)) if plan is None else plan(self, *parts)
 

@@ -261,7 +261,7 @@ class Agreement:
         ways, first = self._ways(left), left[0]
         below = ways.below(self.rank, first)
         self._here = mine, below
-        if need.lacks or mine.view != _WHOLE:  # some may have decided, or not know
+        if need.lacks or need.asks or mine.view != _WHOLE:  # some may have decided, or not know
             self._say_here()
         self._awaited = set(below)
         yield from self.until(lambda: self._is_moved(mine) or not self.awaited())

@@ -313,9 +313,10 @@ class Group:
             self._note("fetched", f"the data of {name_ranks(givers)}", givers.values())
         yield from self.exchanged()
 
-    def settle(self, shape: Shape) -> Steps[tuple[int, ...] | None]:
+    def settle(self, shape: Shape, *, asks: bool = False) -> Steps[tuple[int, ...] | None]:
         """End a call, or an instance of it, by its one outcome: return the failed ranks whose data is missing somewhere.
 
+        ``asks``: whether others may have ended it in another way.
         They are the same at all that live; None when the call begins anew. Raises DeliveryError when data of a living rank is
         missing, or the one source has failed, or more than ``survive``; else as ``Agreement.until``.
         """
@@ -331,7 +332,7 @@ class Group:
         has = self._held if shape.spread else ()
 
         def need() -> Need:
-            return Need(bits_of(self.lacks), bits_of(has))
+            return Need(bits_of(self.lacks), bits_of(has), asks)
 
         while True:
             made = yield from agreement.settle(self.instance, need, shape.redo, self.fetch)

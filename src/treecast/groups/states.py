@@ -33,10 +33,11 @@ class Action(IntEnum):
 
 
 class Need(NamedTuple):
-    """Whose data a rank lacks and has to give, as sets of bits."""
+    """Whose data a rank lacks and has to give, as sets of bits. ``asks``: some may have decided, though it lacks nothing."""
 
     lacks: int = 0
     has: int = 0
+    asks: bool = False
 
 
 class State(NamedTuple):

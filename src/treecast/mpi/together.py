@@ -46,23 +46,22 @@ class MpiTogether(Together):
 
     def broadcast(self, data: Piece, root: int) -> Ticket:
         """Broadcast."""
-        return self._call(self.comm.Bcast, [data, len(data), self._mpi.BYTE], root)
+        return self.go(self.comm.Bcast, [data, len(data), self._mpi.BYTE], root)
 
     def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
         """Gather at all."""
-        return self._call(allgather, self.comm, mine, whole, lengths)
+        return self.go(allgather, self.comm, mine, whole, lengths)
 
     def alltoall(self, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> Ticket:
         """Exchange blocks."""
-        return self._call(alltoall, self.comm, out, lengths, into, length)
+        return self.go(alltoall, self.comm, out, lengths, into, length)
 
     def allreduce(self, mine: Piece, out: Piece, how: Any) -> Ticket:
         """Add by MPI's own operation."""
-        return self._call(
-            self.comm.Allreduce, [mine, how.entries, how.datatype], [out, how.entries, how.datatype], how.op
-        )
+        return self.go(self.comm.Allreduce, [mine, how.entries, how.datatype], [out, how.entries, how.datatype], how.op)
 
-    def _call(self, call: Callable[..., None], *arguments: Any) -> Ticket:
+    def go(self, call: Callable[..., None], *arguments: Any) -> Ticket:
+        """Make a call on ``comm``."""
         ticket = Ticket()
         if not self.is_over:
             self.under_way = perf_counter()

@@ -20,6 +20,9 @@ from treecast.groups.unlike import called
 from treecast.groups.words import Words
 from treecast.mpi.comm.state import Base
 
+_COUNTED = {"Isend", "Irecv", "Barrier", "Bcast", "Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv"}
+_COUNTED |= {"Gather", "Gatherv", "Scatter", "Scatterv"}
+
 
 class Dying:
     """A communicator whose rank dies (or stops) just before, or just after, it posts message ``at``.
@@ -32,7 +35,7 @@ class Dying:
 
     def __getattr__(self, name):
         found = getattr(self._comm, name)
-        if name not in ("Isend", "Irecv", "Barrier", "Bcast", "Allgather", "Allgatherv", "Allreduce", "Alltoallv"):
+        if name not in _COUNTED:
             return found
 
         def counted(*arguments):

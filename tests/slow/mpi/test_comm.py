@@ -142,15 +142,23 @@ def test_sums_have_the_bits_of_one_set_of_ranks_when_two_are_killed(treecast, mo
     run(treecast, 8, "bits_kill_cases.py", sums, delay, *filter(None, [network]), says="the bits of one set of ranks")
 
 
+LITTLE, MUCH = 1, 6000  # numbers of a block
 DEATHS = [[step % 4, step, after] for step in range(88) for after in (False, True)]
+LATE = [[step % 4, step, after] for step in range(180) for after in (False, True)]
 
 
 @pytest.mark.parametrize(
-    "deaths", [DEATHS[13:176:27], *(pytest.param(DEATHS[k : k + 3], marks=LONG) for k in range(0, len(DEATHS), 3))]
+    ("deaths", "width"),
+    [
+        (DEATHS[13:176:27], LITTLE),
+        ([LATE[k] for k in (8, 75, 101)], MUCH),
+        *(pytest.param(DEATHS[k : k + 3], LITTLE, marks=LONG) for k in range(0, len(DEATHS), 3)),
+        *(pytest.param(LATE[k : k + 3], MUCH, marks=LONG) for k in range(0, len(LATE), 3)),
+    ],
 )
-def test_so_have_they_in_quick_calls_at_each_of_which_one_dies(treecast, deaths, tmp_path, monkeypatch):
+def test_so_have_they_in_quick_calls_at_each_of_which_one_dies(treecast, deaths, width, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
-    program = [sys.executable, HERE / "quick_cases.py", json.dumps(deaths), tmp_path]
+    program = [sys.executable, HERE / "quick_cases.py", json.dumps(deaths), tmp_path, width]
     done = treecast("launch", "-n", 4 * len(deaths), "--timeout", 100, "--", *program)
     assert done.returncode != 124, done.stderr
     for group, (victim, _, after) in enumerate(deaths):

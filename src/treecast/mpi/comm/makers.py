@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mpi4py import MPI
 
-from treecast.algorithms.little import Little, block
+from treecast.algorithms.little import LONG, Little, block
 from treecast.algorithms.packed import ROOM, TRIES, PackedCall
 from treecast.calls.table import Algorithm
 from treecast.errors import PlanError
@@ -56,10 +56,10 @@ def maker(lane: Any, plan: Little, arguments: Sequence[Any]) -> Make | None:
     return _filling_up(lane, plan, give, take) if plan.lengths else _gathering(lane, plan, give, take)
 
 
-def packer(lane: Any, packed: PackedCall, arguments: Sequence[Any]) -> Make | None:
-    """Return the same of a call whose blocks are packed."""
+def packer(lane: Any, packed: PackedCall, arguments: Sequence[Any], long: Make | None) -> Make | None:
+    """Return the same of a call whose blocks are packed; ``long``: makes it where they are not little, and all know so."""
     ends = _find_ends(packed.plan, arguments)
-    return None if ends is None else _Packing(lane, packed, *ends)
+    return None if ends is None else _Packing(lane, packed, long, *ends)
 
 
 def folder(comm: Any, algorithm: Algorithm, ends: Any, arguments: Sequence[Any], rest: Sequence[Any]) -> Make | None:
@@ -218,11 +218,12 @@ def _filling_up(lane: Any, plan: Little, give: Spot | None, take: Spot | None) -
 class _Packing:
     """Makes a call whose blocks are packed: rows go, and once more where they are too short."""
 
-    def __init__(self, lane: Any, packed: PackedCall, give: Spot | None, take: Spot | None) -> None:
+    def __init__(self, lane: Any, packed: PackedCall, long: Make | None, give: Spot | None, take: Spot | None) -> None:
+        self._long = long
         self._comm, self._together, self._packed, self._give, self._take = lane.comm, lane.together, packed, give, take
         self._root, self._copy = packed.plan.root, lane.copy
         self._senders = [*range(lane.size)] if self._root is None else [self._root]
-        self._known = dict[tuple[int, bytes], tuple[int | None, _Moves | None]]()
+        self._known = dict[tuple[int, bytes], tuple[int, _Moves | None]]()
         self._memory = dict[int, tuple[memoryview, memoryview, list[slice]]]()
         pieces = [] if give is None else give.pieces
         ends = [*accumulate((each.stop - each.start for each in pieces), initial=packed.words.size)]
@@ -249,11 +250,11 @@ class _Packing:
             # The heads tell where all blocks lie. Calls of the same lengths, as most are, need no look at them.
             key = length, b"".join([copy[each] for each in heads])
             longer, moves = self._known.get(key) or self._learn(key, copy)
-            if longer is None:
-                return None
+            if moves is None:
+                break
+            if not self._packed.is_little(longer):
+                return (*kept, *self._long(arguments)) if self._long and longer <= LONG else None
             if longer == length:
-                if moves is None:
-                    break
                 if self._take is not None:
                     received = _bytes_at(arguments, self._take)
                     for place, spot in moves:
@@ -277,13 +278,13 @@ class _Packing:
         }
         return self._memory[length]
 
-    def _learn(self, key: tuple[int, bytes], whole: Piece) -> tuple[int | None, _Moves | None]:
+    def _learn(self, key: tuple[int, bytes], whole: Piece) -> tuple[int, _Moves | None]:
         """Learn from heads how long rows have to be, and where blocks come from; None where one is not as long as its place."""
         (length, _), moves = key, _Moves()
         firsts = {rank: k * length for k, rank in enumerate(self._senders)}
         rows = {rank: memoryview(whole)[first : first + length] for rank, first in firsts.items()}
         longer = self._packed.next_length(length, rows)
-        if self._take is not None and longer == length:
+        if self._take is not None:
             try:
                 found = sorted((rank, spot.start, spot.stop) for rank, spot in self._packed.found(rows))
                 spots = [slice(firsts[rank] + first, firsts[rank] + last) for rank, first, last in found]

@@ -16,17 +16,18 @@ from typing import Any, NamedTuple, TypeVar
 
 from mpi4py import MPI
 
-from treecast.algorithms.little import LITTLE
+from treecast.algorithms.little import plan_of
 from treecast.algorithms.packed import PackedCall
 from treecast.calls.call import Call
 from treecast.calls.collectives import ROWS
 from treecast.calls.sums import COUNT
-from treecast.calls.table import MethodRow, job_of
+from treecast.calls.table import Failed, MethodRow, RankCall, job_of
 from treecast.groups.pace import AHEAD
 from treecast.groups.terms import Terms
 from treecast.groups.unlike import COMPARED
 from treecast.groups.words import Words
 from treecast.mpi.comm.forms import BUFFERS, LISTS, WRONG, form_of_call, in_order
+from treecast.mpi.comm.long import NOTHING, LongCalls
 from treecast.mpi.comm.makers import Copies, Make, folder, maker, packer
 from treecast.mpi.comm.state import CommState
 from treecast.mpi.together import MpiTogether
@@ -79,6 +80,7 @@ class QuickCalls:
         self.ours, self.size, self._base = state.rank_on(terms), state.rank.size, state.base
         self._jobs, self.group, self._least = state.worker.jobs, state.base.group_of(terms), least
         self._survives, self._times = terms.survive > 0, state.base.mark.times
+        self._long = LongCalls(self.together, self.ours.rank, self.size) if self._survives and state.base.near else None
         self._lock, self._ready = state.base.transport.lock, dict[Any, Ready | None]()
         self._acquire, self._release, self._ended = self._lock.acquire, self._lock.release, 0.0
         self._copies, self._used, self._since = list[memoryview](), 0, 0
@@ -223,6 +225,26 @@ class QuickCalls:
         self._ready[key] = ready = self._make_ready(row, arguments)
         return ready
 
+    def _go_long(self, row: MethodRow, digest: int, arguments: Sequence[Any]) -> Copies:
+        """Make a call of much data, whose arguments are read each time."""
+        given = job_of(row.make, self.ours, tuple(arguments), {}).read()
+        plan = plan_of(row.algorithm, self.ours.rank, self.size, given.parts)
+        if plan is not None and self._long is not None:
+            self._long.bring(plan, (self.group.agreement.next() // PARTS, digest))
+        return (NOTHING,)
+
+    def in_two_stages(self, job: RankCall) -> RankCall:
+        """Return a call that has failed here, or cannot go past the group, so that it ends as it does at others."""
+        long = self._long
+        if long is None:
+            return job
+
+        def carry(call: Call, given: Any) -> tuple[Any, Failed]:
+            call.ends = long.end
+            return job.carry(call, given)
+
+        return job._replace(carry=carry)
+
     def _make_ready(self, row: MethodRow, arguments: Sequence[Any]) -> Ready | None:
         if not all(getattr(item, "is_predefined", True) for item in _items(arguments)):
             return None
@@ -230,21 +252,23 @@ class QuickCalls:
         given = job.read()
         words = job.words_of(given)
         ready, bits = Ready.of(words), given.bits
+        plan = plan_of(row.algorithm, self.ours.rank, self.size, given.parts)
         folds = bits and self.ours.sums != "any"
         if not self._survives and not folds:  # MPI's own, but for what is too long
             return ready._replace(bits=bits and "any") if given.total < self._least.get(row.name, inf) else None
         if given.finish is not None or not (self._comm or self._survives):
             return None
-        plan = LITTLE[row.algorithm](self.ours.rank, self.size, *given.parts) if row.algorithm in LITTLE else None
         if plan is None:  # the counts of others are not known
             told = self._survives and given.total * self.size <= SMALL
             return (
                 ready._replace(make=self._telling(row, given.parts[1].number), waits=True, bits=bits) if told else None
             )
-        count = plan.length if plan.adds is not None else plan.count(self.size)
+        count, long = plan.count(self.size), self._long and partial(self._go_long, row, words.digest)
+        if long and plan.at is None and plan.is_long(self.size):
+            return ready._replace(make=long, waits=True, bits=bits)
         buffers, make, packed = arguments[: BUFFERS[row.name]], None, PackedCall.of(plan, self.size)
         if plan.at is not None:
-            make = packed and packer(self, packed, buffers)
+            make = packed and packer(self, packed, buffers, long)
         elif count <= SMALL:
             make = maker(self, plan, buffers)
         elif not self._survives:

@@ -288,7 +288,11 @@ class Comm(Member, MPI.Intracomm):
                 self._last = last
                 return None
             if (self._straight and (self.terms.survive or not moves_nothing)) or (is_sum and self._folds):
-                return self._go(name, row, number, *arguments, **named)
+                if lane is None:
+                    return self._go(name, row, number, *arguments, **named)
+                self._here[1].wait()
+                job = job_of(row.make, self._here[0], arguments, named)
+                return self.do(name, lane.in_two_stages(job), number, row)[0]
             return self._go_by_size(row, number, arguments, named)
 
         return method
