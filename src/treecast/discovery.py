@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import walk_packages
@@ -59,6 +58,8 @@ def import_extensions() -> None:
 @cache
 def _of_others() -> tuple[str, ...]:
     """Return the modules that installed packages name as entry points of the group ``treecast``."""
+    from importlib.metadata import entry_points  # which loads parsers of mail and archives
+
     return tuple(sorted({point.module for point in entry_points(group="treecast")}))
 
 
