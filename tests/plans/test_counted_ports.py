@@ -50,6 +50,13 @@ def test_a_broadcast_on_a_complete_network_takes_as_long_as_the_postal_model_say
     assert checked(plan("broadcast", f"complete:{nodes}", model=machine(ports, latency))) == (best, best)
 
 
+@pytest.mark.parametrize("ports", [2, 3])
+@pytest.mark.parametrize("kind", ["scatterv", "gatherv"])
+def test_plans_without_buffers_hold_where_ports_are_counted(kind, ports):
+    for where in ("complete:5", "star:4"):
+        checked(plan(kind, where, lengths=2, model=machine(ports)))
+
+
 @pytest.mark.parametrize(("ports", "latency"), list(product((1, 2, 3), (1, 3))))
 @pytest.mark.parametrize("kind", ["allgather", "alltoall", "scatter", "gather"])
 def test_a_node_of_a_complete_network_hears_as_many_at_once_as_it_has_ports(kind, ports, latency):

@@ -62,11 +62,16 @@ def over_one_tree(job: Job[Network]) -> Built:
 
     Or gather up one tree, the nearest received first: the ideal, as if every node knew when to begin.
     """
-    collective, ports, flits = job.collective, str(job.model.ports), lengths_of(job.collective).flits
+    collective, ports, flits = job.collective, _ports(job), lengths_of(job.collective).flits
     network = job.network if collective.direction == "from" else job.network.reversed()
     kind = job.options.get("tree", "breadth-first")
     found = spanning_tree(network, collective.root, kind, flits, lambda tree: streams_steps(tree, flits, ports))
     return build_streams(job, [found], np.zeros(network.nodes, np.int64))
+
+
+def _ports(job: Job[Network]) -> str:
+    """Return the ports of the paper's machine on which to plan a job: its plans for one hold where a node has several."""
+    return "one" if job.model.room else "all"
 
 
 def build_streams(job: Job[Network], trees: Sequence[Tree], dealt: Ints) -> Built:
@@ -80,7 +85,7 @@ def build_streams(job: Job[Network], trees: Sequence[Tree], dealt: Ints) -> Buil
     depth = _of_own_tree([tree.depth for tree in trees], dealt)
     branch = _of_own_tree([tree.branch for tree in trees], dealt)
     # 1. Streams: one at the root, or one for each of its children.
-    stream = np.zeros(nodes, np.int64) if job.model.ports == "one" else dealt * nodes + branch
+    stream = np.zeros(nodes, np.int64) if job.model.room else dealt * nodes + branch
     # 2. Chunks are numbered in the order in which they leave: so each stream is a range.
     sequence = np.lexsort((*_key(first, depth, lengths.flits, trees, dealt), stream))
     numbered = replace(collective, lengths=Lengths(lengths.flits, sequence))
@@ -166,7 +171,7 @@ def shoulder_tap(job: Job[Network]) -> Built:
     """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as the nearer nodes let it."""
     from treecast.kernels.schedule.streams import shoulder_taps
 
-    network, collective, ports = job.network, job.collective, str(job.model.ports)
+    network, collective, ports = job.network, job.collective, _ports(job)
     tree, lengths = breadth_first(network, collective.root, both_ways=True), lengths_of(collective)
     below = tree.order[1:].astype(np.int64)
     start = shoulder_taps(tree.order, lengths.flits, int(ports == "one"))
@@ -203,7 +208,7 @@ def _count_runs(path: Tree, start: Ints, flits: Ints) -> int:
 )
 def transmission_certificate(job: Job[Network]) -> Built:
     """Bufferless: gather up any tree: tokens, certificates, orders, and then streams without a gap."""
-    network, collective, ports = job.network, job.collective, str(job.model.ports)
+    network, collective, ports = job.network, job.collective, _ports(job)
     lengths, collect = lengths_of(collective), job.options.get("collect", "slots")
 
     def steps_of(tree: Tree) -> int:
@@ -224,7 +229,7 @@ def certified(job: Job[Network], trees: Sequence[Tree], dealt: Ints) -> Built:
     # Trees share no link, so each runs its own tokens, certificates and orders, and none waits for another.
     for number, tree in enumerate(trees):
         flits, named = np.where(dealt == number, lengths.flits, 0), number if len(trees) > 1 else -1
-        when = certificates(tree, flits, str(job.model.ports), collect)
+        when = certificates(tree, flits, _ports(job), collect)
         below = tree.order[1:].astype(np.int64)
         above, up, down = tree.parent[below].astype(np.int64), tree.port_up[below], tree.port[below]
         some, told = when.total[below] > 0, when.told[below] >= 0
