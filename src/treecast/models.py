@@ -1,8 +1,7 @@
 """Models of the machine: the powers of a node and a link in one step, and the cost of a step. Schedules know none of it."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -34,6 +33,22 @@ class Ticks(NamedTuple):
 def _counts(name: str, value: object) -> bool:
     """Return whether a value is a whole number from 1, and no more than there may be of what is named."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST[name]
+
+
+@lru_cache(64)  # the same arcs come again with every replacement of another field
+def _checked(arcs: tuple[tuple[int, ...], ...], name: str, latency: int) -> tuple[Ticks, ...]:
+    """Return the arcs that are unlike others, in order. Raises PlanError for numbers that will not do."""
+    found = dict[tuple[int, int], Ticks]()
+    for each in arcs:
+        ticks = Ticks(*map(int, each))
+        if not (min(ticks[:2]) >= 0 and max(ticks[:2]) < 2**31 and 1 <= ticks.gap <= ticks.delay <= _MOST_TICKS):
+            raise PlanError(
+                f"{name}: write arcs as (source, target, gap, delay), 1 <= gap <= delay <= {_MOST_TICKS:,}, not {each}"
+            )
+        found[ticks[:2]] = ticks
+    # Arcs that are like all others say nothing. Without them equal machines are equal.
+    usual = (1, latency)
+    return tuple(sorted(ticks for ticks in found.values() if ticks[2:] != usual))
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +134,7 @@ class Model:
             raise PlanError(
                 f"latency of a model is a whole number of steps from 1 to {_MOST['latency']:,}, not {self.latency!r}"
             )
-        object.__setattr__(self, "arcs", self._checked(self.arcs))
+        object.__setattr__(self, "arcs", _checked(tuple(map(tuple, self.arcs)), self.name, self.latency))
         if self.arcs and (self.combining or self.routing or not self.buffered):
             raise PlanError(
                 f"{self.name}: arcs have gaps and delays where a message is one chunk, and nodes keep what they relay"
@@ -130,20 +145,6 @@ class Model:
             raise PlanError(f"{self.name}: ports are counted, and chunks are late, where nodes keep what they relay")
         if self.ports not in ("all", "one") and self.partner == "same":
             raise PlanError(f"{self.name}: one partner in a step is for one port, not for {self.ports}")
-
-    def _checked(self, arcs: Iterable[Iterable[int]]) -> tuple[Ticks, ...]:
-        """Return the arcs that are unlike others, in order. Raises PlanError for numbers that will not do."""
-        found = dict[tuple[int, int], Ticks]()
-        for each in arcs:
-            ticks = Ticks(*map(int, each))
-            if not (min(ticks[:2]) >= 0 and max(ticks[:2]) < 2**31 and 1 <= ticks.gap <= ticks.delay <= _MOST_TICKS):
-                raise PlanError(
-                    f"{self.name}: write arcs as (source, target, gap, delay), 1 <= gap <= delay <= {_MOST_TICKS:,}, not {each}"
-                )
-            found[ticks[:2]] = ticks
-        # Arcs that are like all others say nothing. Without them equal machines are equal.
-        usual = (1, self.latency)
-        return tuple(sorted(ticks for ticks in found.values() if ticks[2:] != usual))
 
     @property
     def reversed(self) -> "Model":

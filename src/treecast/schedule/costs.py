@@ -21,7 +21,7 @@ from treecast.models import Cost, Model, Ticks
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, arcs_over
 from treecast.networks.past_relays import PastRelays
-from treecast.ragged import Ints, starts, turns
+from treecast.ragged import Ints, places, starts, turns
 from treecast.schedule.sizes import Sizes
 from treecast.takes import takes
 from treecast.units import parse_rate, parse_seconds
@@ -322,11 +322,13 @@ def _messages(schedule: "Schedule") -> _MessageColumns:
     """Return the messages of a schedule: chunks that go over an arc in one step are one where the model lets them combine."""
     if schedule.transmissions > _MOST_SENDS:
         raise ScheduleError(f"{schedule.transmissions:,} sends are too many to look at one by one")
-    parts = [
-        np.stack([np.full(len(sends.src), sends.step), sends.src, sends.dst, sends.port, sends.chunk])
-        for sends in schedule.expand()
-    ]
-    step, src, dst, port, chunk = np.concatenate([np.empty((5, 0), np.int64), *parts], axis=1)
+    rows = schedule.plain().rows
+    row, place = np.repeat(np.arange(len(rows)), rows.chunks_sent), places(rows.chunks_sent)
+    step = rows.step[row].astype(np.int64) + rows.pace[row] * place
+    order = np.argsort(step, kind="stable")
+    step, row, place = step[order], row[order], place[order]
+    src, dst, port = (column[row].astype(np.int64) for column in (rows.src, rows.dst, rows.port))
+    chunk = rows.payloads.chunk(rows.payload[row], place)
     if not schedule.model.combining:
         return _MessageColumns(step, src, dst, port, np.arange(len(step) + 1), chunk)
     order = np.lexsort([port, dst, src, step])
