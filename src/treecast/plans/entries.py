@@ -19,8 +19,6 @@ from treecast.plans.registry import Builder, Option, one_way, registered, until_
 from treecast.plans.reversal import one_after_the_other, reverse_in_time
 from treecast.schedule import Claims, Schedule
 
-_FEW_ARRIVALS = 2**11  # of jobs for which builders for weaker machines are asked, too
-
 
 @until_registered
 def all_builders() -> tuple[Builder, ...]:
@@ -89,15 +87,7 @@ def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
     own, others = ([entry for entry, is_own in able if is_own is wanted] for wanted in (True, False))
     if all(entry.baseline for entry in own):
         return [entry for entry, _ in able]
-    return [*own, *others] if _is_small(job) else own
-
-
-def _is_small(job: Job[Any]) -> bool:
-    """Return whether few chunks arrive at all nodes together, so that it costs little to ask more builders."""
-    collective = job.collective
-    # where messages combine, all chunks of a block are one
-    pieces = collective.first_blocks if job.model.combining else collective.chunks
-    return pieces * (1 if collective.personal else job.network.rank_count) * job.copies <= _FEW_ARRIVALS
+    return [*own, *(entry for entry in others if entry.cheap(job))]
 
 
 @until_registered
@@ -109,13 +99,13 @@ def all_options() -> dict[str, Option]:
 def _backwards(entry: Builder, name: str) -> list[Builder]:
     """Return a builder as it is for a kind of collective that follows when it runs backwards; none where none does.
 
-    A builder that plans gathers or reductions itself has no other of them. A sparing schedule cannot be run backwards: its silent
-    sends depend on the sends before them. Messages that differ in length have builders of their own: nobody knows at first when
-    to begin.
+    A builder that plans gathers or reductions itself has no other of them. A sparing schedule of several copies cannot be run
+    backwards: its silent sends depend on the sends before them. Messages that differ in length have builders of their own: nobody
+    knows at first when to begin.
     """
     kind = COLLECTIVES[name]
     forward = kind.backwards or kind.there_and_back
-    if not (forward and entry.plans(forward) and entry.backwards) or kind.lengths or entry.sparing:
+    if not (forward and entry.plans(forward) and entry.backwards) or kind.lengths or (entry.sparing and not kind.adds):
         return []
     return [_derive(entry, kind, forward)] if kind.there_and_back or not entry.plans(name) else []
 
@@ -160,6 +150,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         build=build,
         most_copies=one_way if kind.adds else entry.most_copies,
         weaker={} if kind.adds else entry.weaker,
+        sparing=False,  # of one copy no send is silent
         by_root=entry.by_root and not kind.adds,
         fits=fits,
         claims=claims if entry.claims else None,

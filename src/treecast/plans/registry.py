@@ -29,6 +29,7 @@ WORMHOLE = tuple(f"{name}{half}" for name, model in MODELS.items() if model.rout
 BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
 """The models in which a node keeps nothing that it relays."""
 
+_FEW_ARRIVALS = 2**11  # of jobs for which builders for weaker machines are asked, too
 
 Kept = TypeVar("Kept", bound=Callable[..., Any])
 Part = type[Network] | Callable[[Network], str]
@@ -147,6 +148,14 @@ def one_way(network: Network) -> int:
     return 1
 
 
+def few_arrivals(job: Job[Any]) -> bool:
+    """Return whether few chunks arrive at all nodes together, so that it costs little to ask more builders."""
+    collective = job.collective
+    # where messages combine, all chunks of a block are one
+    pieces = collective.first_blocks if job.model.combining else collective.chunks
+    return pieces * (1 if collective.personal else job.network.rank_count) * job.copies <= _FEW_ARRIVALS
+
+
 @dataclass(frozen=True, kw_only=True)
 class Builder:
     """Something that makes schedules of some collectives, on some networks, under some models.
@@ -196,6 +205,8 @@ class Builder:
         ``(job, chunk, cost)``: the options that take least time where a chunk has so many bytes and a send costs so much.
     any_model
         Whether it also makes schedules for any other model without routes in which nodes keep the chunks that they relay.
+    cheap
+        Whether it costs little to ask it for a job beside a machine's own builders, though these are not its own.
     alike
         Whether it does so only where sends over all arcs take one step, and arrive as soon.
     needs
@@ -223,6 +234,7 @@ class Builder:
     baseline: bool = False
     suits: Suits = lambda job, chunk, cost: {}
     any_model: bool = False
+    cheap: Callable[[Job[Any]], bool] = few_arrivals
     alike: bool = False
     needs: str = ""
 

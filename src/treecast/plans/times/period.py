@@ -21,7 +21,7 @@ from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_over
-from treecast.plans.registry import any_machine, every_port
+from treecast.plans.registry import any_machine, every_port, few_arrivals
 from treecast.plans.search import HOP, WORK, best_of
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.plans.whole.any_machine.known import MAKERS, least_steps, no_ways
@@ -189,6 +189,11 @@ def _fits(job: Job[Any]) -> str:
     return no_ways(job.of(1))
 
 
+def _is_cheap(job: Job[Any]) -> bool:
+    """Return whether a period has few hops, however many messages there are."""
+    return few_arrivals(job.of(min(job.collective.messages, 4 * job.network.rank_count)))
+
+
 @any_machine(
     "periods",
     one_to_all,
@@ -199,6 +204,7 @@ def _fits(job: Job[Any]) -> str:
     by_root=True,
     most_copies=every_port,
     fits=_fits,
+    cheap=_is_cheap,
     alike=True,
     summary="the trees and paths of a plan of few messages, again and again, in as few steps as they leave",
 )

@@ -6,6 +6,10 @@ Relays join trees, and leave them, as nodes come to hear by way of them or no lo
 *Grown trees* grow arc by arc, each beside all others: the cheapest arc that leads out of a tree is its next one. It costs more,
 the more sends take its resources, and the later its head hears; over one port a node tells its children one after the other.
 Each tree grows anew a few times.
+
+*Trees about every node*: where sums come up a tree and go down it again, a node sends as often as it has neighbours in the tree.
+So the shallow trees about all nodes, hung up at the root, are even if they are translations of one another: N messages load each
+node with 2 (N - 1) sends, which is the mean of any trees.
 """
 
 from collections.abc import Iterator
@@ -23,6 +27,7 @@ from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import Job
 from treecast.plans.search import WORK, affordable
+from treecast.plans.ways.priced_trees import ClassShares, ways_of_trees
 from treecast.plans.ways.trees.packed import tree_set
 from treecast.plans.ways.trees.spanning import breadth_first, pruned
 from treecast.plans.ways.ways import Ways
@@ -156,6 +161,29 @@ def grown_ways(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     for trees, later in product(_MANY_TREES, _LATER):
         if roots := roots_of(job, trees):
             yield of_one_chunk(job, trees, _grown(job, roots, later))
+
+
+def ways_about_nodes(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
+    """Yield the ways of sums up and down a tree about each node, and the collective of a message for each; none of other data."""
+    collective, network, every = job.collective, job.network, np.arange(job.network.nodes)
+    summed = collective.results and not collective.all_source and network.both_ways and network.relays is None
+    if not summed or network.nodes > collective.messages or network.nodes**2 > _FEW:
+        return
+    arcs, by = arcs_of(network), np.full((2, network.nodes, network.nodes), -1, np.int32)
+    for node in range(network.nodes):
+        above = breadth_first(network, 0 if network.seen_alike else node).parent.astype(np.int64)
+        if network.seen_alike:
+            moved = network.translate(node, every)
+            above[moved] = np.where(above < 0, -1, network.translate(node, np.maximum(above, 0)))
+        child, parent = -1, collective.root  # from the root to the node each hangs below the one before
+        while parent >= 0:
+            above[parent], parent, child = child, int(above[parent]), parent
+        below = np.flatnonzero(above >= 0)
+        for side, (tail, head) in enumerate(((below, above[below]), (above[below], below))):
+            by[side, node, below] = arcs.number(tail, network.port_between(tail, head))
+    shares = ClassShares(every * 0, every, every * 0 + 1)
+    small, out = job.of(network.nodes).collective, np.arange(2 * network.nodes) >= network.nodes
+    yield small, ways_of_trees(small, network, shares, (np.tile(every, 2), out, by.reshape(-1, network.nodes)))
 
 
 def _grown(job: Job[Network], roots: list[int], later: float) -> Ways:

@@ -122,7 +122,7 @@ def trees_by_price(
         raise PlanError(f"some node of {network.spec} that wants data has no way from it")
     # 3. their hops
     owned = owned_by(collective, owners)
-    return owned, _ways(owned, network, shares, (share, out, by))
+    return owned, ways_of_trees(owned, network, shares, (share, out, by))
 
 
 def _ends(demand: Demand, owners: Ints, of: Ints, back: Mask, out: Mask) -> tuple[Ints, Ints, Ints, Ints]:
@@ -151,7 +151,7 @@ def owned_by(collective: Collective, owners: Ints) -> Collective:
     return replace(collective, owners=tuple(zip(first[new].tolist(), owners[new].tolist(), strict=True)))
 
 
-def _ways(
+def ways_of_trees(
     collective: Collective, network: Network, shares: ClassShares, trees: tuple[Ints, Mask, NDArray[np.int32]]
 ) -> Ways:
     """Return the hops of trees: a send waits for those that bring its chunk, or at its owner for all contributions."""

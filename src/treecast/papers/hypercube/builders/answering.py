@@ -32,13 +32,14 @@ INITIATOR = Option(
     read=lambda text, network: network.node(text),
     write=lambda node, network: network.label(node),
 )
-SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "baseline": True}
+SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "baseline": True, "backwards": False}
 
 
 @builder(
     "four-phases",
     "allgather",
     sparing=True,
+    backwards=False,
     orbit=False,
     baseline=True,
     options=(ORDER, FAULT_FREE, INITIATOR),

@@ -37,7 +37,7 @@ from treecast.plans.registry import Builder, any_machine, every_port
 from treecast.plans.request import schedule_of
 from treecast.plans.search import MET, best_of
 from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
-from treecast.plans.ways.even_trees import CHANGES, even_ways, grown_ways
+from treecast.plans.ways.even_trees import CHANGES, even_ways, grown_ways, ways_about_nodes
 from treecast.plans.ways.ways import Ways
 from treecast.steps import NEVER
 from treecast.takes import takes
@@ -121,7 +121,7 @@ def known_few(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
                     yield collective or small.collective, ways
 
 
-MAKERS = ((known_few, 0), (even_ways, CHANGES), (grown_ways, 0))
+MAKERS = ((known_few, 0), (even_ways, CHANGES), (grown_ways, 0), (ways_about_nodes, 0))
 """The makers of ways of few messages for any machine, and the changes of each tree that take time, for each arc."""
 
 
