@@ -24,9 +24,11 @@ def classes_of(collective: "Collective") -> tuple[Demand, Ints]:
     root, one = np.full((len(block), 1), collective.root), np.ones((len(block), 1), np.int64)
     # 1. who holds each block, and who wants it: tables with a row for each block
     home, own = collective.home_of_block(block)[:, None], block[:, None] % collective.nodes
-    holder = {"root": root, "own": home, "every": one * ranks}[kind.starts]
-    ends = {"root": root, "own": own, "all": one * ranks, "targets": one * np.array(collective.targets, np.int64)}
-    want = ends[kind.ends]
+    many = {"every": ranks, "all": ranks, "targets": np.array(collective.targets, np.int64)}
+    holder, want = (
+        one * many[of] if of in many else {"root": root, "own": single}[of]
+        for of, single in ((kind.starts, home), (kind.ends, own))
+    )
     # 2. without blocks of relays, and without those that hold a copy already, or all of a sum
     lacks = np.isin(want, ranks) & ((kind.adds and len(ranks) > 1) | (want != holder[:, :1]))
     used = np.isin(np.hstack([home, own]), ranks).all(axis=1) if kind.blocks != "one" else True

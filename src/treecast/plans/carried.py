@@ -22,10 +22,12 @@ def as_known(job: Job[Any]) -> Job[Any]:
     if collective.traits.one_way or collective.targets or job.model.routing or job.model.arcs:
         return job
     found = recognise(job.network)
-    if found is None:
-        return job
-    moved = _renamed(collective, found.to, found.back)
-    return replace(job, network=found.known, collective=moved, likeness=found)
+    return job if found is None else on_known(job, found)
+
+
+def on_known(job: Job[Any], found: Likeness) -> Job[Any]:
+    """Return a job on the known network that its own is, or contains, to be carried over."""
+    return replace(job, network=found.known, collective=_renamed(job.collective, found.to, found.back), likeness=found)
 
 
 def _renamed(collective: Collective, to: Ints, back: Ints) -> Collective:

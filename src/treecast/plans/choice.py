@@ -87,9 +87,10 @@ def choose(
 def by_work(job: Job[Any]) -> Callable[[Builder], tuple[bool, bool]]:
     """Return the key that puts closed forms first, and those last of which a bound of their own may say that they are not needed.
 
-    But first come those where messages combine: all sums go together, so they have few sends to time, and often meet the bound.
+    But first come those of sums where messages combine: all go together, have few sends to time, and often meet the bound.
     """
-    return lambda entry: (entry.claims is None, (entry.least is not None) is not job.model.combining)
+    together = job.model.combining and job.collective.traits.adds
+    return lambda entry: (entry.claims is None, (entry.least is not None) is not together)
 
 
 def _best(found: list[Candidate]) -> Candidate:

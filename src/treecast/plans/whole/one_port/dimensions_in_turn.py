@@ -34,7 +34,7 @@ def dimensions(network: Network) -> int:
     return (network.nodes - 1).bit_length()
 
 
-def _node_of(network: Network, label: Ints) -> Ints:
+def node_of_label(network: Network, label: Ints) -> Ints:
     """Return the node that has a label of the hypercube, and the label that a node has, too: int64."""
     return label ^ (label >> 1 & (network.gray or 0))
 
@@ -67,7 +67,7 @@ def _claims(job: Job[Any]) -> Claims:
 def _at(job: Job[Any], node: int) -> Built:
     """One-port: the rows of one node, from its label alone."""
     here = job.network.untranslate(job.collective.root, node)
-    return Built(_rows(job, int(_node_of(job.network, here))), _claims(job))
+    return Built(_rows(job, int(node_of_label(job.network, here))), _claims(job))
 
 
 @builder(
@@ -93,4 +93,4 @@ def _rows(job: Job[Any], node: int | None = None) -> Rows:
         return u ^ 1 << along
 
     cube = Periodic(job.network.nodes, d, other_end, other_end, lambda which: entries(d, which))
-    return cube.rows(job, lambda label: _node_of(job.network, label), node)
+    return cube.rows(job, lambda label: node_of_label(job.network, label), node)

@@ -84,17 +84,17 @@ def _fits_cycle(job: Job[Network]) -> str:
     past = network.past_routes is not None and network.relays is None and not model.combining
     if past and 1 < network.nodes <= _MOST_IN_CYCLE:
         return "" if len(_cycle_past_relays(network, model)) else "finds no cycle of routes that share no link"
-    if model.ports != "one" or model.combining or (model.partner == "same" and not model.half_port):
-        return "is for one port, where a message is one chunk, and a node may have two partners"
+    if model.ports != "one" or model.combining:
+        return "is for one port, where a message is one chunk"
     if network.relays is not None or not 3 <= network.nodes <= _MOST_IN_CYCLE:
         return f"is for 3 to {_MOST_IN_CYCLE:,} nodes, none of them a relay"
-    if model.half_port and network.nodes % 2:
+    if _pace(job) == 2 and network.nodes % 2:
         return "is for an even number of nodes, of which every other one sends"
     return "" if path_through_all(network, 0, closed=True) else "finds no cycle through all nodes"
 
 
 def _claims_of_cycle(job: Job[Network]) -> Claims:
-    others, messages, half = job.network.nodes - 1, job.collective.messages, int(job.model.half_port)
+    others, messages, half = job.network.nodes - 1, job.collective.messages, _pace(job) - 1
     turns = ((1 + half) * (others - 1) + half) * max(messages, job.model.latency)
     return Claims(turns + messages + job.model.latency - 1, messages * others * job.network.nodes)
 
@@ -108,12 +108,13 @@ def _claims_of_cycle(job: Job[Network]) -> Claims:
     summary="each node sends on the chunk it got last, around a cycle through all nodes",
 )
 def hamiltonian_cycle(job: Job[Network]) -> Built:
-    """One-port, and over routes past relays: M (N - 1) steps, over one port the fewest; of half duplex 2 M (N - 1), the fewest.
+    """One-port, and over routes past relays: M (N - 1) steps, over one port the fewest; of half
+    duplex, or with one partner, 2 M (N - 1).
 
     M N (N - 1) transmissions, the fewest.
     """
     network, nodes, arcs = job.network, job.network.nodes, arcs_of(job.network)
-    messages, half = job.collective.messages, int(job.model.half_port)
+    messages, half = job.collective.messages, _pace(job) - 1
     if network.past_routes is None:
         cycle = np.array(path_through_all(network, 0, closed=True))
         port = network.port_between(cycle, np.roll(cycle, -1))

@@ -1,0 +1,101 @@
+"""Who brings a node as much serves for who brings it less: no collective takes more steps than one that does its work."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.networks.test_relays import multigraphs
+from tests.strategies import examples
+from treecast import network, plan, verify
+from treecast.errors import PlanError
+from treecast.models import model
+from treecast.networks import Network
+from treecast.schedule import Schedule
+
+EQUAL = ("scatter", "gather", "allgather", "alltoall")
+SERVES = {
+    "alltoall": "allgather",
+    "alltoallv": "alltoall",
+    "scatter": "broadcast",
+    "scatterv": "scatter",
+    "gatherv": "gather",
+    "allgatherv": "allgather",
+}
+COMBINING = ("whispering", "one-port,combining", "one-port,combining,half", "shouting", "shouting,half")
+PLAIN = ("all-port", "all-port,half", "one-port", "one-port,half", "one-port,partner", "one-port,ports=2")
+
+
+def planned(kind: str, where: Network, machine: str, messages: int = 2) -> Schedule:
+    words: dict[str, Any] = {"lengths": messages} if kind.endswith("v") else {"messages": messages}
+    return plan(kind, where, model=machine, **words)
+
+
+def check(where: Network, machine: str) -> None:
+    """Plan all collectives of a pair, and compare them."""
+    laws = SERVES if model(machine).combining else {f"{kind}v": kind for kind in EQUAL}
+    steps = {kind: planned(kind, where, machine).steps for kind in {*laws, *laws.values()}}
+    for less, more in laws.items():
+        assert steps[less] <= steps[more], (less, more, steps)
+
+
+def judged(schedule: Schedule) -> int:
+    """Return the steps of a schedule that both verifiers accept."""
+    assert verify(schedule).holds
+    assert verify(schedule, method="expanded").holds
+    return schedule.steps
+
+
+@pytest.mark.each(4)
+@pytest.mark.parametrize("machine", [*COMBINING, *PLAIN])
+@pytest.mark.parametrize("spec", ["ring:6", "complete:5", "tree:2,2", "debruijn:2,2"])
+def test_no_collective_takes_more_steps_than_one_that_does_its_work(spec: str, machine: str) -> None:
+    check(network(spec), machine)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "machine", "steps"),
+    [
+        ("alltoall", "complete:16", "whispering", 4),
+        ("alltoall", "torus:4x4", "whispering", 4),
+        ("alltoall", "hyperx:4x4", "whispering", 4),
+        ("alltoallv", "hypercube:4", "whispering", 4),
+        ("scatterv", "complete:8", "whispering", 3),
+        ("gatherv", "complete:8", "one-port,combining", 3),
+        ("reduce-scatter", "hypercube:5", "whispering", 5),
+        ("allgather", "complete:16", "one-port,combining,half", 7),
+        ("alltoall", "complete:10", "one-port,combining,half", 6),
+    ],
+)
+def test_where_messages_combine_nodes_know_twice_as_much_or_by_fibonacci(kind, spec, machine, steps):
+    assert judged(planned(kind, network(spec), machine)) == steps
+
+
+@given(
+    graph=multigraphs(),
+    kind=st.sampled_from(["scatter", "alltoall", "scatterv", "gatherv", "allgatherv", "alltoallv"]),
+    machine=st.sampled_from([*COMBINING, *PLAIN]),
+    copies=st.integers(1, 2),
+    against=st.sampled_from(["nodes", "links", "arcs"]),
+)
+@examples(60)
+def test_plans_that_follow_others_hold_on_any_graph(graph, kind, machine, copies, against):
+    words: dict[str, Any] = {"lengths": 3} if kind.endswith("v") else {"messages": 3}
+    try:
+        made = plan(kind, network(graph), model=machine, copies=copies, against=against, builder="serving", **words)
+    except PlanError:
+        return
+    judged(made)
+
+
+@pytest.mark.parametrize("nodes", [*range(2, 12), 31, 32, 33])
+def test_even_and_odd_nodes_tell_each_other_all(nodes):
+    made = plan("allgather", f"complete:{nodes}", messages=2, model="one-port,combining,half", builder="even-and-odd")
+    judged(made)
+    assert made.transmissions == 2 * nodes * (nodes - 1)
+
+
+@pytest.mark.parametrize(("nodes", "messages", "most"), [(3, 999, 1338), (4, 1000, 1507), (5, 1000, 1613)])
+def test_many_sums_over_one_port_go_up_and_down_at_once(nodes, messages, most):
+    assert judged(plan("reduce-broadcast", f"complete:{nodes}", messages=messages, model="one-port")) <= most
