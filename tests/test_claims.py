@@ -415,6 +415,7 @@ CLAIMS: dict[str, dict[str, object]] = {
     | {
         words: Test(f"tests/networks/test_walk_past_relays.py::{test}")
         for words, test in (
+            ("on 42,037 rows", "test_a_fabric_with_dead_switches_is_no_wall"),
             ("share no channel", "test_the_routes_of_a_walk_share_no_channel"),
             ("at most 2 ⌈log2 N⌉ steps", "test_a_tree_of_halves_takes_at_most_twice_the_steps_of_one_port"),
         )

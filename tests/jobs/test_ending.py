@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from treecast.jobs.ending import await_end, end_all
+from treecast.jobs.watch import Watch
 
 FOREVER = 600.0  # seconds: what waits so long has failed
 
@@ -22,3 +23,11 @@ def test_the_first_end_of_several_ends_the_wait():
 
 def test_a_wait_for_nobody_ends_in_time():
     await_end([], 0.0)
+
+
+def test_a_job_in_which_no_rank_ended_well_has_not_ended_with_0(tmp_path):
+    """As mpirun may say where all ranks have ended the job at once."""
+    for rank in range(2):
+        (tmp_path / f"ended-{rank}").write_text("1 ")
+    assert Watch(tmp_path / "status", 2).ending(0).status == 1
+    assert Watch(tmp_path / "status", 3).ending(0).status == 0

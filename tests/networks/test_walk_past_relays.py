@@ -150,3 +150,10 @@ def test_what_joins_no_ranks_one_by_one_and_has_no_walk() -> None:
     apart.nodes[0]["relay"] = apart.nodes[301]["relay"] = True
     with pytest.raises(NetworkError, match="or more where these join all"):
         treecast.network(apart).past_relays()
+
+
+def test_a_fabric_with_dead_switches_is_no_wall() -> None:
+    where = treecast.network("fat-tree:32").without(nodes=["core-0.0", "aggregation-1.1", "3.2.1"])
+    schedule = treecast.plan("allgather", where)
+    bound = max(bound.value for bound in treecast.bounds(schedule) if bound.of == "steps")
+    assert (schedule.builder, schedule.steps, bound, len(schedule)) == ("shared-tree", 8196, 8191, 42037)

@@ -118,6 +118,8 @@ class Watch:
             status = int(self.status.read_text())
         bad = {rank: said.get(rank) or _how(codes[rank]) for rank in [*codes, *own] if codes.get(rank, 1)}
         worse = {rank: how for rank, how in rest.items() if how}
+        # mpirun may end with 0 when all ranks have ended the job themselves, at once
+        status = status or int(len(bad) == self._ranks)
         told = Counter[str]()
         for text in _notes(self.status.parent, "events").values():
             told |= Counter(json.loads(text))

@@ -27,6 +27,7 @@ from treecast.errors import NetworkError
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import KEPT, Network
 from treecast.networks.graph import Graph
+from treecast.networks.low_trees import LowTree, low_tree
 from treecast.networks.symmetry import AbelianSymmetry, Automorphism
 from treecast.ragged import Ints
 
@@ -264,77 +265,45 @@ class _Routing:
             self.load[a] += 1
 
 
-class _Walk:
-    """A walk around a low tree of plain relays, of which the other nodes are leaves: they are numbered as it comes to them."""
-
-    def __init__(self, whole: Network, arcs: Arcs, plain: NDArray[np.bool_], leaves: Ints) -> None:
-        self._arcs, self._back, self._plain = arcs, _backs(whole, arcs), plain.tolist()
-        pairs = f"routes past these join up to {int(_MOST_PAIRS**0.5):,}"
-        many = f"{whole.spec} has {len(leaves):,} nodes besides relays that do not add: {pairs}"
-        if whole.adds is not None:
-            raise NetworkError(f"{many}, or more where no relay adds; --relays-add yes or no says so of all")
-        if not whole.both_ways:
-            raise NetworkError(f"{many}, or more where all links lead both ways; --relays-add says that they add")
-        # 1. A tree is low that grows from the middle between two relays that are far apart.
-        middle = int(leaves[0])
-        for _ in range(3):
-            middle = self._grow(middle)
-        for _ in range(int(self._level[middle]) // 2):
-            middle = int(arcs.tail[self._into[middle]])
-        self._grow(middle)
-        if (self._level[leaves] < 0).any():
-            raise NetworkError(f"{many}, or more where these join all; --relays-add says that they add")
-        # 2. A child comes behind its parent, and the children before it with all below them.
-        order, parent = self._order, arcs.tail[self._into].astype(np.int64)
-        below = np.ones(whole.nodes, np.int64)
-        for v in reversed(order[1:]):
-            below[parent[v]] += below[v]
-        place, next_place = np.zeros(whole.nodes, np.int64), np.zeros(whole.nodes, np.int64)
-        for v in order[1:]:
-            place[v] = next_place[parent[v]]
-            next_place[parent[v]] += below[v]
-            next_place[v] = place[v] + 1
-        self.leaves = np.argsort(place[leaves])
-
-    def _grow(self, root: int) -> int:
-        """Let the tree grow from a root on shortest ways, and return the last plain relay that it comes to."""
-        level, into, order = [-1] * len(self._plain), [-1] * len(self._plain), [root]
-        level[root] = 0
-        head, first = self._arcs.head, self._arcs.first
-        for u in order:
-            if self._plain[u] or u == root:
-                for a, v in enumerate(head[first[u] : first[u + 1]].tolist(), int(first[u])):
-                    if level[v] < 0:
-                        level[v], into[v] = level[u] + 1, a
-                        order.append(v)
-        self._order, self._level, self._into = order, np.array(level), np.array(into)
-        return next((v for v in reversed(order) if self._plain[v]), root)
-
-    def routes(self, u: Ints, v: Ints) -> Ints:
-        """Return the arcs of the ways between nodes of the tree: int64 (len(u), longest), -1 behind the last."""
-        there, here = list[Ints](), list[Ints]()
-        while (u != v).any():
-            # whichever is farther from the root goes up, and both where they are as far
-            up, down = ((self._level[u] >= self._level[v]) & (u != v)), ((self._level[v] >= self._level[u]) & (u != v))
-            there.append(np.where(up, self._back[self._into[u]], -1))
-            here.append(np.where(down, self._into[v], -1))
-            u, v = (np.where(goes, self._arcs.tail[self._into[at]], at) for goes, at in ((up, u), (down, v)))
-        channel = np.stack([*there, *reversed(here)], axis=1)
-        channel = np.take_along_axis(channel, np.argsort(channel < 0, axis=1, kind="stable"), axis=1)
-        return channel[:, : int((channel >= 0).sum(axis=1).max())]
+def _routes_on(tree: LowTree, back: Ints, u: Ints, v: Ints) -> Ints:
+    """Return the arcs of the ways between nodes of a tree: int64 (len(u), longest), -1 behind the last."""
+    there, here = list[Ints](), list[Ints]()
+    while (u != v).any():
+        # whichever is farther from the root goes up, and both where they are as far
+        apart = u != v
+        up, down = ((tree.level[a] >= tree.level[b]) & apart for a, b in ((u, v), (v, u)))
+        there.append(np.where(up, back[tree.into[u]], -1))
+        here.append(np.where(down, tree.into[v], -1))
+        u, v = np.where(up, tree.parent[u], u), np.where(down, tree.parent[v], v)
+    channel = np.stack([*there, *reversed(here)], axis=1)
+    channel = np.take_along_axis(channel, np.argsort(channel < 0, axis=1, kind="stable"), axis=1)
+    return channel[:, : int((channel >= 0).sum(axis=1).max())]
 
 
 def _around(whole: Network, arcs: Arcs, plain: NDArray[np.bool_], kept: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the kept nodes by their places in the order of a walk, the ends of its routes and skips, and their arcs."""
-    nodes, walk = len(kept), _Walk(whole, arcs, plain, kept)
+    """Return the kept nodes in the order of a walk, the ends of its routes and skips, and their arcs.
+
+    Raises NetworkError where there is no walk.
+    """
+    nodes = len(kept)
+    many = f"{whole.spec} has {nodes:,} nodes besides relays that do not add: routes past these join up to "
+    many += f"{int(_MOST_PAIRS**0.5):,}, or more where"
+    if whole.adds is not None:
+        raise NetworkError(f"{many} no relay adds; --relays-add yes or no says so of all")
+    if not whole.both_ways:
+        raise NetworkError(f"{many} all links lead both ways; --relays-add says that they add")
+    tree = low_tree(whole, int(kept[0]), plain)
+    if (tree.level[kept] < 0).any():
+        raise NetworkError(f"{many} these join all; --relays-add says that they add")
     # skips of 1, 2, 4 … places each way, fewer powers of two where there is no room for all
+    around = np.argsort(tree.place[kept])
     count = max(1, min((nodes - 1).bit_length(), _MOST_SKIPS // (2 * nodes)))
     skips = 1 << np.arange(count) * (nodes - 1).bit_length() // count
     skips = np.unique(np.concatenate([skips, nodes - skips]) % nodes)
     at, skip = (each.ravel() for each in np.meshgrid(np.arange(nodes), skips, indexing="ij"))
-    ends = np.stack([walk.leaves[at], walk.leaves[(at + skip) % nodes]], axis=1)
+    ends = np.stack([around[at], around[(at + skip) % nodes]], axis=1)
     ends = ends[np.lexsort(ends.T[::-1])]
-    return walk.leaves, ends, walk.routes(kept[ends[:, 0]], kept[ends[:, 1]])
+    return around, ends, _routes_on(tree, _backs(whole, arcs), kept[ends[:, 0]], kept[ends[:, 1]])
 
 
 def _backs(network: Network, arcs: Arcs) -> Ints:

@@ -24,7 +24,7 @@ from treecast.verification.report import SHOWN, Broken, Violation
 
 BLOCK = 1 << 18
 """The number of rows that one thread takes at a time."""
-_FREE_CELLS = 2**25  # of a table that any schedule may have: 128 MiB
+_FREE_CELLS = 2**27  # of a table that any schedule may have: 512 MiB
 _CELLS_PER_ROW = 128
 _FEW = 1 << 12  # nodes that one thread looks after
 _MOST_CELLS = 2**31  # of the table of nodes x atoms: 8 GiB
