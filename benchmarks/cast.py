@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from treecast.lab.wiring import address
+from treecast.running.lab.wiring import address
 from treecast.units import parse_rate
 
 HEADERS = 1 + 66 / 1448

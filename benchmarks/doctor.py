@@ -15,7 +15,7 @@ from pathlib import Path
 import networkx as nx
 
 import treecast
-from treecast import formats
+from treecast.files import formats
 
 SIZE = 512_000_000
 RATE = "100Gbit/s"

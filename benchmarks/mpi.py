@@ -184,8 +184,8 @@ def unequal(size: int, ranks: int) -> list[int]:
 
 def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
     """Return the steps of the schedule that treecast takes."""
-    from treecast.engine.choose import schedule_of
     from treecast.mpi.comm.state import state_of
+    from treecast.running.engine.choose import schedule_of
 
     state, data = state_of(comm), size if collective == "broadcast" else size // comm.size
     ours = state.plans
@@ -205,7 +205,7 @@ def bound(comm: Any, collective: str, size: int) -> float:
         each = {"broadcast": size, "scatter": block, "gather": block, "allreduce": 2 * size * (n - 1) // n}
         return copying(comm, each.get(collective, (n - 1) * block))
     import treecast
-    from treecast.lab.wiring import bucket
+    from treecast.running.lab.wiring import bucket
 
     name = os.environ.get("TREECAST_NETWORK")  # none behind a switch, where a host has one port
     where = treecast.network(name or f"complete:{n}")

@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Iterator
 
-from treecast import formats
-from treecast.formats.msccl.judge import judge
-from treecast.formats.registry import Told
+from treecast.files import formats
+from treecast.files.formats.msccl.judge import judge
+from treecast.files.formats.registry import Told
 from treecast.plans import plan
 from treecast.verification.verifier import verify
 

@@ -16,7 +16,7 @@ from random import Random
 from statistics import median
 from typing import NamedTuple
 
-from treecast.kernels.compiled import policy
+from treecast.compiled import policy
 from treecast.networks import network
 from treecast.networks.flows import fewest_ways
 from treecast.plans import plan

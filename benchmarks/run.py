@@ -25,9 +25,9 @@ import numpy as np
 from peers import GROWTH, MATCHED, PACKED, PEERS, SHORTENED, WITHIN, beside_peers, constructions, growth
 from sockets import main as sockets
 
-from treecast.kernels.compiled import in_parallel
-from treecast.kernels.networks.star import fill_trees, walk_trees
+from treecast.compiled import in_parallel
 from treecast.networks import Graph, Network, Star, network
+from treecast.networks.kernels.star import fill_trees, walk_trees
 from treecast.networks.over_time import quickest
 from treecast.networks.permutations import place_values
 from treecast.papers.mesh.builders.bisection import divide, transform

@@ -11,8 +11,8 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
+from treecast import compiled
 from treecast.cli import console, main
-from treecast.kernels import compiled
 
 # a shell without job control has its background jobs ignore Ctrl-C, and so would the programs that tests start
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import treecast
 from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary
-from treecast import protocols
 from treecast.description import Described, describe
 from treecast.errors import FormatError, NetworkError, ScheduleError, TreecastError
-from treecast.formats import Told
+from treecast.files.formats import Told
 from treecast.models import MODELS
+from treecast.papers import protocols
 from treecast.plans import builders
 from treecast.verification import verifier
 

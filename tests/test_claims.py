@@ -846,7 +846,7 @@ def test_figures_in_front_are_those_of_the_tables():
 @pytest.fixture
 def schedules(tmp_path):
     """Schedule files that commands name in braces."""
-    from treecast import formats
+    from treecast.files import formats
     from treecast.plans import plan
 
     formats.save(plan("broadcast", "star:5", messages=4, copies=4), str(tmp_path / "S_5.tc"))

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import treecast
-from treecast import networks, plans, protocols
+from treecast import networks, plans
 from treecast.cli import console
 from treecast.collectives import Collective
 from treecast.description import MOST_ROWS, Described, Description, Table, describe, node_table, spell_ranges
-from treecast.execution.bufferless import run_bufferless
-from treecast.formats.native import Listing
+from treecast.files.formats.native import Listing
 from treecast.models import MODELS
-from treecast.papers import compare, paths, tables
+from treecast.papers import compare, paths, protocols, tables
 from treecast.papers.hypercube.times import compare_schemes
 from treecast.progress import reporting
+from treecast.running.execution.bufferless import run_bufferless
 from treecast.simulation.bit_replay import Gossip, gossip
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay, simulate

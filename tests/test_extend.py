@@ -22,7 +22,7 @@ from treecast.extend import (
     importer,
     machine,
 )
-from treecast.formats import registry as formats
+from treecast.files.formats import registry as formats
 from treecast.models import MODELS
 from treecast.networks import family as families
 from treecast.plans import registry as builders

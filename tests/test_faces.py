@@ -15,8 +15,8 @@ CALLS = {
     "torch": "import treecast.torch\nimport treecast.torch.group",
 }
 CAST = """
-import numpy, sys, treecast.cast.launch
-from treecast.engine.choose import Operation, between_hosts, broadcast_role
+import numpy, sys, treecast.running.cast.launch
+from treecast.running.engine.choose import Operation, between_hosts, broadcast_role
 from treecast.networks import network
 chain = between_hosts(Operation("broadcast", network("complete:5"), 0, 9, model="one-port"), 5, 0, 10**7, 1e6)
 print(len(broadcast_role(chain, range(5), 0, 2, 100).transfers))

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from treecast.errors import FormatError
-from treecast.files import read_whole, write_folder, write_whole
+from treecast.writing import read_whole, write_folder, write_whole
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 

@@ -25,18 +25,20 @@ ALLOWED = (
     Allowed("edge", "*", r"[Ee]dge-[Dd]isjoint", "the papers' name of their trees"),
     Allowed("edge", "*", r"edge list|\.edges\b|\.edgelist\b", "a kind of file"),
     Allowed("edge", "*", r"(?:add|remove)_edges?(?:_from)?|in_edges|\.edges\(", "networkx's names"),
-    Allowed("edge", "src/treecast/networks/reading/graphml.py", "", "GraphML's word"),
-    Allowed("edge", "src/treecast/networks/reading/dot.py", r'"edge"', "DOT's word"),
-    Allowed("edge", "src/treecast/networks/reading/graph_files.py", "", "the word of GML and of JSON"),
+    Allowed("edge", "src/treecast/files/reading/graphml.py", "", "GraphML's word"),
+    Allowed("edge", "src/treecast/files/reading/dot.py", r'"edge"', "DOT's word"),
+    Allowed("edge", "src/treecast/files/reading/graph_files.py", "", "the word of GML and of JSON"),
     Allowed("edge", "src/treecast/networks/reading/drawn.py", r'"edges"', "the word of graphs in files"),
-    Allowed("edge", "src/treecast/formats/graphs.py", r"<edge |</edge>|edgedefault|for=\"edge\"", "GraphML's word"),
+    Allowed(
+        "edge", "src/treecast/files/formats/graphs.py", r"<edge |</edge>|edgedefault|for=\"edge\"", "GraphML's word"
+    ),
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),
-    Allowed("edge", "src/treecast/kernels/plans/spanning.py", "", "the edge of what a search has reached"),
+    Allowed("edge", "src/treecast/plans/kernels/spanning.py", "", "the edge of what a search has reached"),
     Allowed("edge", "src/treecast/networks/clos.py", r"\bedge switch|\bedge-", "what the lowest switches are called"),
     Allowed("edge", "docs/explanation/large.md", r"\bedge-\d", "the name of one of them"),
     Allowed("edge", "docs/howto/halo.md", "edge of a grid", "the edge of a mesh of cells"),
-    Allowed("packet", "src/treecast/formats/mscclpp/*", "", "MSCCL++'s word: data with a flag"),
+    Allowed("packet", "src/treecast/files/formats/mscclpp/*", "", "MSCCL++'s word: data with a flag"),
     Allowed("packet", "docs/reference/formats/mscclpp.md", r"packets?", "MSCCL++'s word: data with a flag"),
 )
 

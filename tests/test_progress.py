@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from treecast import plan
-from treecast.execution.local import run
 from treecast.progress import nobody, part_of, report, reporting
+from treecast.running.execution.local import run
 
 
 def test_only_who_watches_is_told_and_only_meanwhile():

@@ -10,7 +10,7 @@ from tests.test_site import PAGES
 from treecast.cli.app import find_verbs
 from treecast.cli.topics import read_rules
 from treecast.collectives import COLLECTIVES
-from treecast.formats import read
+from treecast.files.formats import read
 from treecast.networks import families
 from treecast.papers.theorems import PAPERS
 from treecast.verification.verifier import verify

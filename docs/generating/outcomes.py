@@ -3,7 +3,7 @@ PyTorch."""
 
 from tests.outcomes.cases import EVENTS, cases_of
 
-from treecast.transport.events import NAMES
+from treecast.running.transport.events import NAMES
 
 from .markdown import code, of_prose, table
 

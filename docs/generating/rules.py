@@ -6,7 +6,7 @@ from pathlib import Path
 
 from treecast.cli.topics import ScheduleRule, read_rules
 from treecast.drawing.style import DARK
-from treecast.formats import read
+from treecast.files.formats import read
 from treecast.schedule import Schedule
 from treecast.verification.report import Report
 from treecast.verification.verifier import verify

@@ -21,7 +21,6 @@ from treecast.api import run as run
 from treecast.api import simulate as simulate
 from treecast.api import sweep as sweep
 from treecast.api import verify as verify
-from treecast.calls.accumulator import Accumulator as Accumulator
 from treecast.collectives import Collective as Collective
 from treecast.collectives import Demand as Demand
 from treecast.drawing.look import Look as Look
@@ -37,10 +36,12 @@ from treecast.errors import ProtocolError as ProtocolError
 from treecast.errors import ScheduleError as ScheduleError
 from treecast.errors import TreecastError as TreecastError
 from treecast.errors import UnlikeCallsError as UnlikeCallsError
-from treecast.execution.election import Election as Election
-from treecast.execution.local import Execution as Execution
-from treecast.formats import load as load
-from treecast.formats import save as save
+from treecast.files.formats import load as load
+from treecast.files.formats import save as save
+from treecast.files.programs.meetings import Deadlock as Deadlock
+from treecast.files.records.verdict import Verdict as Verdict
+from treecast.files.records.why import Why as Why
+from treecast.files.records.why import why as why
 from treecast.lower_bounds import Bound as Bound
 from treecast.models import Cost as Cost
 from treecast.models import Model as Model
@@ -50,6 +51,7 @@ from treecast.networks import network as network
 from treecast.networks.wired import Machine as Machine
 from treecast.networks.wired import machine as machine
 from treecast.papers.compare import compare as compare
+from treecast.papers.protocols import agrees as agrees
 from treecast.papers.theorems import check_theorems as check_theorems
 from treecast.plans import alternatives as alternatives
 from treecast.plans import builders as builders
@@ -59,11 +61,9 @@ from treecast.plans import plan as plan
 from treecast.plans import program as program
 from treecast.plans import repair as repair
 from treecast.plans.built import Job as Job
-from treecast.programs.meetings import Deadlock as Deadlock
-from treecast.protocols import agrees as agrees
-from treecast.records.verdict import Verdict as Verdict
-from treecast.records.why import Why as Why
-from treecast.records.why import why as why
+from treecast.running.calls.accumulator import Accumulator as Accumulator
+from treecast.running.execution.election import Election as Election
+from treecast.running.execution.local import Execution as Execution
 from treecast.schedule import Claims as Claims
 from treecast.schedule import Payloads as Payloads
 from treecast.schedule import Recipe as Recipe

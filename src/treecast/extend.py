@@ -43,19 +43,19 @@ from typing import Any
 
 from treecast.collectives.kinds import Kind, add_kind
 from treecast.drawing.registry import View, picture
-from treecast.formats.judging import judge_listed
-from treecast.formats.operations import Reading
-from treecast.formats.registry import Exporter, Importer, Setting, Told, begins_with, exporter, importer, judged
+from treecast.files.formats.judging import judge_listed
+from treecast.files.formats.operations import Reading
+from treecast.files.formats.registry import Exporter, Importer, Setting, Told, begins_with, exporter, importer, judged
+from treecast.files.programs.judge import Judged
+from treecast.files.programs.order import find_order, find_pairs, judge_order, judge_pairs
+from treecast.files.programs.program import RECEIVE, SEND, Counts, Program
+from treecast.files.programs.races import Use, Uses
+from treecast.files.programs.rules import rule
+from treecast.files.programs.verdict import FileVerdict, Findings
 from treecast.models import MODELS, Model
 from treecast.networks.family import Family, family
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import ALL_PORT, Builder, Option, builder
-from treecast.programs.judge import Judged
-from treecast.programs.order import find_order, find_pairs, judge_order, judge_pairs
-from treecast.programs.program import RECEIVE, SEND, Counts, Program
-from treecast.programs.races import Use, Uses
-from treecast.programs.rules import rule
-from treecast.programs.verdict import FileVerdict, Findings
 from treecast.schedule import Claims, Payloads, Rows
 
 __all__ = [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.algorithms.test_exact import TYPES, cases, value
-from treecast.algorithms.choice import Choice
+from treecast.running.algorithms.choice import Choice
 
 
 def chosen(name, rows, is_better):

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecast import Accumulator
-from treecast.algorithms.exact import Exact, add_slowly
-from treecast.algorithms.sums import Sums, fold
+from treecast.compiled import policy
 from treecast.errors import PlanError
-from treecast.kernels import sums as kernels
-from treecast.kernels.compiled import policy
+from treecast.running.algorithms.exact import Exact, add_slowly
+from treecast.running.algorithms.kernels import sums as kernels
+from treecast.running.algorithms.sums import Sums, fold
 
 TYPES = {"float16": (11, "u2"), "bfloat16": (8, "u2"), "float32": (24, "u4"), "float64": (53, "u8")}
 """The bits of a fraction, with the hidden one, and whole numbers of the same length."""

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecast.algorithms.little import of_alltoall, of_gather, of_scatter
-from treecast.algorithms.packed import ROOM, PackedCall
 from treecast.errors import PlanError
-from treecast.transport.base import SMALL
+from treecast.running.algorithms.little import of_alltoall, of_gather, of_scatter
+from treecast.running.algorithms.packed import ROOM, PackedCall
+from treecast.running.transport.base import SMALL
 
 SIZE = 3
 LENGTHS = st.lists(st.integers(0, 500), min_size=SIZE, max_size=SIZE)

@@ -6,9 +6,9 @@ from itertools import count
 import pytest
 
 from tests.tcp.threads import DeathError, run_ranks
-from treecast.cast import files, rank
-from treecast.cast.rank import Caster
 from treecast.errors import DeliveryError, PlanError
+from treecast.running.cast import files, rank
+from treecast.running.cast.rank import Caster
 from treecast.tcp.comm import Comm
 
 PIECE = 1 << 18

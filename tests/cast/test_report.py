@@ -2,9 +2,9 @@
 
 from time import monotonic, sleep
 
-from treecast.cast import report
-from treecast.cast.rank import Result
-from treecast.cast.report import CastOutcome, Far
+from treecast.running.cast import report
+from treecast.running.cast.rank import Result
+from treecast.running.cast.report import CastOutcome, Far
 
 NAMES = {1: "n1", 2: "n2", 3: "dead"}
 LOST = "not reached (ssh: No route to host)"

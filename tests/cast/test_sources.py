@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from treecast.cast.files import piece_of, sources_of
 from treecast.errors import PlanError
+from treecast.running.cast.files import piece_of, sources_of
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from treecast import formats
+from treecast.files import formats
 from treecast.plans import plan
 
 

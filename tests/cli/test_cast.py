@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from treecast.cast.launch import CastRequest
-from treecast.cast.rank import Result
-from treecast.cast.report import CastOutcome
 from treecast.cli import main
+from treecast.running.cast.launch import CastRequest
+from treecast.running.cast.rank import Result
+from treecast.running.cast.report import CastOutcome
 
 
 def test_each_host_of_the_list_is_asked_once(tmp_path, monkeypatch, capsys):
@@ -19,7 +19,7 @@ def test_each_host_of_the_list_is_asked_once(tmp_path, monkeypatch, capsys):
         ends = {1: Result(1, "a", 7, ""), 2: "not reached (ssh: No route to host)"}
         return CastOutcome(ends, {1: "a", 2: "b"}, 7, (2.0, 0.0, 1.0))
 
-    monkeypatch.setattr("treecast.cast.launch.cast_to", cast_to)
+    monkeypatch.setattr("treecast.running.cast.launch.cast_to", cast_to)
     monkeypatch.chdir(tmp_path)
     Path("model").write_bytes(b"weights")
     Path("hosts").write_text("a slots=2\nb\n")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import treecast
 from tests.strategies import examples
-from treecast import formats
 from treecast.cli import main
 from treecast.cli.app import find_verbs
+from treecast.files import formats
 
 STARTING = {"lab", "launch", "warm-up"}  # they start other programs, or take a minute
 VERBS = [verb for verb in find_verbs() if verb not in STARTING]

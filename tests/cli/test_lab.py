@@ -2,7 +2,7 @@
 
 import pytest
 
-from treecast.lab import outside
+from treecast.running.lab import outside
 
 
 def test_the_lab_that_is_asked_for_is_built(ask, monkeypatch):

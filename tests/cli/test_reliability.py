@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from treecast import formats
 from treecast.cli import main
+from treecast.files import formats
 from treecast.plans import plan
 
 

@@ -1,6 +1,6 @@
 """``treecast show``."""
 
-from treecast import formats
+from treecast.files import formats
 
 
 def test_show(files, ask, answer):

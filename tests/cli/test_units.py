@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import treecast
-from treecast import formats
 from treecast.cli import main
 from treecast.cli.slips import modern
+from treecast.files import formats
 from treecast.plans.timing import time_plan
 from treecast.schedule.costs import Costs, seconds_by_steps
 

@@ -9,7 +9,7 @@ import treecast
 from tests.records.test_schema import validate
 from treecast.cli import main
 from treecast.errors import FormatError
-from treecast.formats import Told
+from treecast.files.formats import Told
 
 
 @pytest.mark.parametrize("kind", ["nodes", "links"])

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from treecast import compiled
 from treecast.cli.verbs.warm_up import COMMANDS
-from treecast.kernels import compiled
 
 
 @pytest.mark.parametrize("interrupted", [False, True])

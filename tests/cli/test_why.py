@@ -56,7 +56,7 @@ def test_it_waits_for_records(folder, capsys):
 
 def test_a_picture_has_a_box_for_each_set_of_ranks_and_marks_the_cause(folder, tmp_path, capsys):
     from treecast import why
-    from treecast.drawing.figures.waits import boxes_of
+    from treecast.files.figures.waits import boxes_of
 
     found = why(folder, taken=2e9)
     boxes = boxes_of(found)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.verification.test_wormhole import messages
-from treecast import formats
+from treecast.files import formats
 from treecast.networks import network
 
 SAID = [

@@ -10,13 +10,13 @@ import pytest
 
 import treecast
 import treecast.mpi
-from treecast.calls.collectives import OBJECTS
-from treecast.calls.collectives import ROWS as ROWS_OF_CALLS
 from treecast.collectives import COLLECTIVES, Collective, Kind, find_kind
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.models import model
 from treecast.networks import network
+from treecast.running.calls.collectives import OBJECTS
+from treecast.running.calls.collectives import ROWS as ROWS_OF_CALLS
 
 ROWS = list(COLLECTIVES.values())
 PLACES = {"root": "root", "own": "own", "all": "every"}  # where what ends somewhere starts, backwards

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import examples
-from treecast.demands import Tensor, distribute, pieces, redistribute, shards
+from treecast.collectives.demands import Tensor, distribute, pieces, redistribute, shards
 from treecast.errors import PlanError
 
 PLACEMENTS = ("R", "S0", "S1", "P")

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 
 import treecast
 from tests.strategies import examples
-from treecast.demands import combine, dispatch, groups
+from treecast.collectives.demands import combine, dispatch, groups
 from treecast.errors import PlanError
 
 ROUTES = arrays.arrays(np.int64, st.tuples(st.integers(1, 8), st.integers(1, 4)), elements=st.integers(0, 11))

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import treecast
-from treecast import formats
 from treecast.drawing.look import drawn_on
 from treecast.drawing.places import layout_of
 from treecast.drawing.registry import View, choose
 from treecast.errors import TreecastError
+from treecast.files import formats
 
 
 def drawn(subject, kind=None, size=None):

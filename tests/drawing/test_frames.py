@@ -10,7 +10,7 @@ from treecast.drawing.passages import ALL, DEAD, NOTHING, SOME, moment_of
 from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View, choose, is_folder
 from treecast.errors import TreecastError
-from treecast.formats import save
+from treecast.files.formats import save
 from treecast.plans import plan
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults

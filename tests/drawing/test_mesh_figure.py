@@ -7,12 +7,12 @@ from matplotlib.image import AxesImage
 
 from tests.drawing.on_page import on_page
 from treecast.cli import main
-from treecast.drawing.figures.mesh_sources import draw_sources
-from treecast.drawing.figures.mesh_steps import draw_steps
 from treecast.drawing.pictures import draw
 from treecast.errors import TreecastError
-from treecast.formats import save as save_schedule
+from treecast.files.formats import save as save_schedule
 from treecast.networks import Mesh
+from treecast.papers.figures.mesh_sources import draw_sources
+from treecast.papers.figures.mesh_steps import draw_steps
 from treecast.papers.mesh.builders.bisection import minimum
 from treecast.papers.mesh.builders.eyes import claimed_distance
 from treecast.plans import plan

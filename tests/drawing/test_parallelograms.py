@@ -17,7 +17,7 @@ from treecast.drawing.passages import CERTIFICATE, ORDER, MessageStreams
 from treecast.drawing.pictures import draw
 from treecast.drawing.text import lanes_text, tree_text
 from treecast.errors import TreecastError
-from treecast.formats import save
+from treecast.files.formats import save
 from treecast.lower_bounds import schedule_bounds
 from treecast.simulation.faults import Faults
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.demands.demands import FAMILIES, by_chance
 from tests.strategies import examples
-from treecast.execution.local import run
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.running.execution.local import run
 from treecast.schedule import Rows
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate

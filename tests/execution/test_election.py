@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.oracles.plain import all_sends_of, parts_of, tasks_of
 from tests.simulation.test_replay import ADDING, COPYING, draw_faults, of_any_collective
 from tests.strategies import arbitrary, examples
-from treecast import formats
 from treecast.cli import main
 from treecast.errors import FaultError, PlanError, TreecastError
-from treecast.execution.election import elect
+from treecast.files import formats
 from treecast.plans import plan
+from treecast.running.execution.election import elect
 from treecast.simulation.faults import Faults
 from treecast.simulation.lies import replay_lies, verdicts
 from treecast.simulation.sweeps import sweep

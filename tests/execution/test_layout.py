@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.oracles.plain import tasks_of
 from treecast.collectives import COLLECTIVES, Collective, Lengths
-from treecast.execution.layout import (
+from treecast.plans import plan
+from treecast.running.execution.layout import (
     even_layout,
     file_layout,
     mask_of,
@@ -21,7 +22,6 @@ from treecast.execution.layout import (
     ranges_at,
     ranges_by_node,
 )
-from treecast.plans import plan
 from treecast.simulation.faults import Faults, wanted
 
 OF_ONE_LENGTH = [name for name, kind in COLLECTIVES.items() if not kind.targets and not kind.lengths]

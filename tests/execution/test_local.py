@@ -10,11 +10,11 @@ from tests.oracles.plain import parts_of, replay, wanted_of
 from tests.simulation.test_replay import ADDING, COPYING, draw_faults, of_any_collective
 from tests.strategies import examples
 from treecast.collectives import Collective
-from treecast.execution.layout import even_layout
-from treecast.execution.local import run
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.running.execution.layout import even_layout
+from treecast.running.execution.local import run
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 from treecast.simulation.faults import Faults, parse_faults
 from treecast.simulation.replay import simulate

@@ -9,9 +9,9 @@ import pytest
 from tests.interpreters.chakra import fields, interpret, pieces
 from tests.interpreters.jobs import chunks_of_ranks
 from tests.interpreters.memory import WrongError
-from treecast import formats
 from treecast.errors import TreecastError
-from treecast.formats import chakra
+from treecast.files import formats
+from treecast.files.formats import chakra
 from treecast.plans import plan
 
 

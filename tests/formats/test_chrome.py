@@ -7,11 +7,11 @@ import pytest
 from tests.interpreters.chrome import interpret
 from tests.interpreters.jobs import JOBS, chunks_of_ranks, planned
 from tests.interpreters.memory import WrongError
-from treecast import formats
 from treecast.cli import main
 from treecast.errors import FormatError, NetworkError
+from treecast.files import formats
+from treecast.files.programs.messages import messages_of
 from treecast.plans import plan
-from treecast.programs.messages import messages_of
 from treecast.simulation.faults import parse_faults, wanted
 from treecast.simulation.replay import replay
 

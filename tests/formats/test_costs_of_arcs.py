@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 import treecast
-from treecast import formats
 from treecast.errors import FormatError
-from treecast.formats.registry import exporter_named
+from treecast.files import formats
+from treecast.files.formats.registry import exporter_named
 from treecast.schedule.costs import Costs, seconds_by_steps
 
 SLOW = {(0, 1): Costs.of("30us", "1GB/s").default, (1, 0): Costs.of("5us", "2GB/s").default}

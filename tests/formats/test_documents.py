@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from treecast import formats
+from treecast.files import formats
 from treecast.networks import network
 from treecast.plans import plan
 

@@ -5,7 +5,7 @@ import pytest
 from tests.interpreters.goal import interpret
 from tests.interpreters.jobs import JOBS, chunks_of_ranks, planned
 from tests.interpreters.memory import WrongError
-from treecast import formats
+from treecast.files import formats
 from treecast.plans import plan
 
 

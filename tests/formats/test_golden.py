@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from treecast import formats
+from treecast.files import formats
 from treecast.schedule import COLUMNS
 from treecast.simulation.replay import simulate
 from treecast.verification.verifier import verify

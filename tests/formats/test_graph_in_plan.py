@@ -7,8 +7,8 @@ import networkx as nx
 import pytest
 
 import treecast
-from treecast import formats
 from treecast.errors import FormatError
+from treecast.files import formats
 from treecast.networks import header
 from treecast.networks.graph import Graph
 

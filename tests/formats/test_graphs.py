@@ -8,7 +8,7 @@ import pytest
 
 from tests.interpreters.graphs import read_dot
 from tests.interpreters.jobs import CUT, SPECS, WIRED
-from treecast import formats
+from treecast.files import formats
 from treecast.networks import network
 from treecast.plans import plan
 

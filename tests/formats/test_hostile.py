@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import arbitrary
-from treecast import formats
 from treecast.errors import FormatError, TreecastError
-from treecast.formats import native
+from treecast.files import formats
+from treecast.files.formats import native
 from treecast.verification.verifier import verify
 
 TEXT, BINARY = b"treecast 2\n", native.MAGIC + b"2\r\n"

@@ -5,8 +5,8 @@ import random
 import pytest
 
 import treecast
-from treecast import formats
 from treecast.errors import FormatError
+from treecast.files import formats
 from treecast.plans import plan
 from treecast.verification.verifier import verify
 

@@ -10,14 +10,14 @@ import pytest
 from tests.formats.msccl_files import RIGHT, WRONG, broken, relayed_allgather, ring_allreduce, spelled
 from tests.interpreters.memory import WrongError
 from tests.interpreters.msccl import interpret
-from treecast import formats
 from treecast.description import describe
 from treecast.errors import FormatError, TreecastError
-from treecast.formats import Told, decode
-from treecast.formats.msccl.judge import judge
+from treecast.files import formats
+from treecast.files.formats import Told, decode
+from treecast.files.formats.msccl.judge import judge
+from treecast.files.programs.rules import rules_of
 from treecast.networks import network
 from treecast.plans import plan
-from treecast.programs.rules import rules_of
 from treecast.verification.verifier import verify
 
 RULES = tuple(rule.name for rule in rules_of("msccl"))

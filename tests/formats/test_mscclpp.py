@@ -7,10 +7,10 @@ import pytest
 from tests.interpreters.jobs import planned
 from tests.interpreters.memory import WrongError
 from tests.interpreters.mscclpp import interpret
-from treecast import formats
 from treecast.errors import FormatError
-from treecast.formats import Told
-from treecast.formats.mscclpp.judge import judge
+from treecast.files import formats
+from treecast.files.formats import Told
+from treecast.files.formats.mscclpp.judge import judge
 from treecast.plans import plan
 
 

@@ -29,12 +29,12 @@ from tests.formats.mscclpp_plans import (
     through_switch,
 )
 from tests.interpreters.mscclpp_threads import wrong
-from treecast import formats
 from treecast.cli import main
 from treecast.errors import FormatError
-from treecast.formats import Told
-from treecast.formats.mscclpp.judge import judge
-from treecast.programs.rules import rules_of
+from treecast.files import formats
+from treecast.files.formats import Told
+from treecast.files.formats.mscclpp.judge import judge
+from treecast.files.programs.rules import rules_of
 
 RULES = tuple(rule.name for rule in rules_of("mscclpp"))
 OF_NETWORKS = {"adjacent", "link-once"}

@@ -10,13 +10,13 @@ from tests.interpreters import goal as goal_interpreter
 from tests.interpreters import traces as traces_interpreter
 from tests.interpreters.jobs import planned
 from tests.interpreters.memory import WrongError
-from treecast import formats
 from treecast.errors import FormatError, TreecastError
-from treecast.formats import Told, goal
-from treecast.formats import simgrid as traces
-from treecast.formats.registry import exporter_named
+from treecast.files import formats
+from treecast.files.formats import Told, goal
+from treecast.files.formats import simgrid as traces
+from treecast.files.formats.registry import exporter_named
+from treecast.files.programs.messages import messages_of
 from treecast.plans import plan
-from treecast.programs.messages import messages_of
 from treecast.verification.verifier import verify
 
 

@@ -23,8 +23,8 @@ from treecast.extend import (
     judged,
     rule,
 )
-from treecast.formats import registry
-from treecast.programs import rules
+from treecast.files.formats import registry
+from treecast.files.programs import rules
 
 RING = "mine\n" + "".join(f"{r}: send {(r + 1) % 3}, recv {(r - 1) % 3}\n" for r in range(3))
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from treecast import discovery, formats
+from treecast import discovery
 from treecast.errors import FormatError
-from treecast.formats import registry
+from treecast.files import formats
+from treecast.files.formats import registry
 from treecast.plans import plan
 
 PAGE = Path(__file__).parents[2] / "docs/reference/formats/index.md"
@@ -125,7 +126,7 @@ def test_settings_are_read_or_refused():
 def test_entries_are_listed_without_importing_them():
     code = (
         "import sys; from treecast.discovery import decorators\n"
-        "print(sorted(entry['0'] for entry in decorators('treecast.formats', 'exporter')), 'numpy' in sys.modules)"
+        "print(sorted(entry['0'] for entry in decorators('treecast.files.formats', 'exporter')), 'numpy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
     assert done.stdout == f"{sorted(registry.exporters())} False\n"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import treecast
 from tests.strategies import ROOTED, payload, planned
-from treecast import formats
 from treecast.collectives import Collective
 from treecast.errors import FormatError
-from treecast.formats import native
+from treecast.files import formats
+from treecast.files.formats import native
 from treecast.models import model
 from treecast.networks import Cayley, network
 from treecast.plans import plan

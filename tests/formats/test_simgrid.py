@@ -13,9 +13,9 @@ import pytest
 from tests.interpreters.jobs import CUT, JOBS, SPECS, WIRED, chunks_of_ranks, planned
 from tests.interpreters.memory import WrongError
 from tests.interpreters.traces import interpret
-from treecast import formats
 from treecast.errors import FormatError
-from treecast.formats.registry import exporter_named
+from treecast.files import formats
+from treecast.files.formats.registry import exporter_named
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan

@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import pytest
 
-from treecast import formats
 from treecast.errors import TreecastError
-from treecast.formats import Told
-from treecast.formats.registry import importers
-from treecast.formats.synthesized import judge_tacos, judge_teccl
+from treecast.files import formats
+from treecast.files.formats import Told
+from treecast.files.formats.registry import importers
+from treecast.files.formats.synthesized import judge_tacos, judge_teccl
+from treecast.files.programs.verdict import FileVerdict
 from treecast.plans import plan
-from treecast.programs.verdict import FileVerdict
 from treecast.verification.verifier import verify
 
 SPECS = ["ring:5", "mesh:3x3", "hypercube:3", "complete:4", "kautz:2,2"]

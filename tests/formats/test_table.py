@@ -9,12 +9,12 @@ import pytest
 
 import treecast
 from tests.interpreters.jobs import JOBS, planned
-from treecast import formats
 from treecast.errors import FormatError, TreecastError
+from treecast.files import formats
+from treecast.files.programs.messages import messages_of
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
-from treecast.programs.messages import messages_of
 from treecast.verification.verifier import verify
 
 

@@ -7,14 +7,14 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from treecast.algorithms import personal, spread, sums
 from treecast.errors import DeliveryError, Evicted, UnlikeCallsError
-from treecast.groups.group import Group
-from treecast.groups.terms import Carrier, Terms
-from treecast.groups.unlike import called
-from treecast.groups.words import Words
-from treecast.transport.base import DIRECT, FrameError, FrameKind, Ticket, Transport
-from treecast.transport.together import Together
+from treecast.running.algorithms import personal, spread, sums
+from treecast.running.groups.group import Group
+from treecast.running.groups.terms import Carrier, Terms
+from treecast.running.groups.unlike import called
+from treecast.running.groups.words import Words
+from treecast.running.transport.base import DIRECT, FrameError, FrameKind, Ticket, Transport
+from treecast.running.transport.together import Together
 
 LONG = 40  # bytes above which a message waits to be asked for
 EOF = None

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.groups.scheduler import NAMES, World
-from treecast.groups.states import Action, Decision, State, pack_decision, pack_state, read_decision
-from treecast.transport.base import FrameError, FrameKind, Key
+from treecast.running.groups.states import Action, Decision, State, pack_decision, pack_state, read_decision
+from treecast.running.transport.base import FrameError, FrameKind, Key
 
 KINDS = (
     FrameKind.STATE,

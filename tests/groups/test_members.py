@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.groups.scheduler import World
-from treecast.groups.members import cover, may_go_on
-from treecast.groups.states import (
+from treecast.running.groups.members import cover, may_go_on
+from treecast.running.groups.states import (
     Action,
     Decision,
     State,
@@ -18,7 +18,7 @@ from treecast.groups.states import (
     read_decision,
     read_state,
 )
-from treecast.transport.base import SMALL, FrameError
+from treecast.running.transport.base import SMALL, FrameError
 
 PAIRS = st.sets(st.sampled_from(list(combinations(range(6), 2))), max_size=9)
 BITS = st.integers(0, (1 << 9) - 1)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tests.groups.scheduler import EOF, Net, Node, bytes_of
-from treecast.algorithms import spread, sums
-from treecast.groups.group import Group
-from treecast.groups.terms import Terms
-from treecast.groups.unlike import called
-from treecast.transport.base import FrameKind
+from treecast.running.algorithms import spread, sums
+from treecast.running.groups.group import Group
+from treecast.running.groups.terms import Terms
+from treecast.running.groups.unlike import called
+from treecast.running.transport.base import FrameKind
 
 KINDS = (
     FrameKind.STATE,

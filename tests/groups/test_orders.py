@@ -5,11 +5,11 @@ from functools import lru_cache
 import pytest
 
 from tests.groups.scheduler import LONG, NAMES, World
-from treecast.algorithms import sums
-from treecast.groups import group, ways
-from treecast.groups.agreement import Agreement
-from treecast.groups.group import Group
-from treecast.groups.members import may_go_on
+from treecast.running.algorithms import sums
+from treecast.running.groups import group, ways
+from treecast.running.groups.agreement import Agreement
+from treecast.running.groups.group import Group
+from treecast.running.groups.members import may_go_on
 
 
 def verdicts(seeds, **given):

@@ -3,7 +3,7 @@
 import pytest
 
 from treecast.errors import PlanError
-from treecast.groups.terms import OVER_MPI, Terms, check_alike, read_words
+from treecast.running.groups.terms import OVER_MPI, Terms, check_alike, read_words
 
 SAID = {
     "survive": ("3", 3),

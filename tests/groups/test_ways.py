@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import examples
-from treecast.groups.ways import ways_of
+from treecast.running.groups.ways import ways_of
 
 
 def graph_of(ways):

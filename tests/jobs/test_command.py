@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from treecast.errors import PlanError
-from treecast.jobs.command import PROGRAM, ending_the_job
+from treecast.running.jobs.command import PROGRAM, ending_the_job
 
 
 @pytest.fixture

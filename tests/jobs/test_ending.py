@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from treecast.jobs.ending import await_end, end_all
-from treecast.jobs.watch import Watch
+from treecast.running.jobs.ending import await_end, end_all
+from treecast.running.jobs.watch import Watch
 
 FOREVER = 600.0  # seconds: what waits so long has failed
 

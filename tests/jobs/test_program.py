@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from treecast.jobs.command import PROGRAM, ending_the_job
+from treecast.running.jobs.command import PROGRAM, ending_the_job
 
 WRITE = "import sys; sys.stdout.buffer.write(bytes.fromhex(sys.argv[1]))"
 

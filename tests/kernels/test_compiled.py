@@ -9,15 +9,15 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from treecast.kernels import compiled
-from treecast.kernels.compiled import Kernel, in_parallel, lowest_bit, njit, policy
-from treecast.kernels.schedule.trees import depths
+from treecast import compiled
+from treecast.compiled import Kernel, in_parallel, lowest_bit, njit, policy
 from treecast.progress import reporting
+from treecast.schedule.kernels.trees import depths
 
 SUM = """
 import os, sys, numpy as np
-from treecast.kernels.compiled import policy
-from treecast.kernels.schedule.trees import depths
+from treecast.compiled import policy
+from treecast.schedule.kernels.trees import depths
 with policy("compile"):
     depth = np.zeros(4, np.int32)
     assert depths(np.array([-1, 0, 1, 2], np.int32), 0, depth) == -1

@@ -18,8 +18,8 @@ import pytest
 from treecast import kernels
 from treecast.cli import main
 from treecast.cli.verbs.warm_up import COMMANDS
+from treecast.compiled import Kernel, policy
 from treecast.discovery import import_all
-from treecast.kernels.compiled import Kernel, policy
 from treecast.networks import Star, network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.permutations import place_values

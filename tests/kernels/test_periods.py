@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import examples
-from treecast.kernels.plans.periods import colours, place
+from treecast.plans.kernels.periods import colours, place
 
 
 def coloured(out, into, nodes):

@@ -13,8 +13,8 @@ import pytest
 from treecast import network
 from treecast.cli import main
 from treecast.errors import LabError
-from treecast.lab import outside
-from treecast.lab.wiring import plan_wiring
+from treecast.running.lab import outside
+from treecast.running.lab.wiring import plan_wiring
 
 
 @functools.cache

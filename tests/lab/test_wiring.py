@@ -7,8 +7,8 @@ import pytest
 
 from treecast import network
 from treecast.errors import FaultError, LabError
-from treecast.lab import outside
-from treecast.lab.wiring import (
+from treecast.running.lab import outside
+from treecast.running.lab.wiring import (
     HOSTS_SUBNET,
     LinkCut,
     address,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.oracles.prices import cheapest_steiner, cheapest_tree
 from treecast import bounds, plan
-from treecast.kernels.lower_bounds.prices import paths, trees
 from treecast.lower_bounds import schedule_bounds
+from treecast.lower_bounds.kernels.prices import paths, trees
 from treecast.networks.arcs import sorted_arcs
 
 

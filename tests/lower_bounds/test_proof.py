@@ -8,9 +8,10 @@ from tests.lower_bounds.test_prices import priced_arcs
 from tests.networks.test_relays import multigraphs
 from tests.oracles.prices import cheapest_steiner, cheapest_tree
 from tests.strategies import examples
-from treecast import bounds, formats, job, plan, verify
+from treecast import bounds, job, plan, verify
 from treecast.errors import FormatError
-from treecast.formats.native import digest_of
+from treecast.files import formats
+from treecast.files.formats.native import digest_of
 from treecast.lower_bounds.proof import _cuts, carried, of_bounds, proven
 
 JOB = ("alltoall", "mesh:4x4")

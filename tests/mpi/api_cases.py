@@ -11,8 +11,8 @@ from hosts import take_for_hosts
 from mpi4py import MPI
 
 import treecast.mpi as ours
-from treecast.engine.choose import ONE_PORT, most_survived
 from treecast.networks import network
+from treecast.running.engine.choose import ONE_PORT, most_survived
 
 comm = MPI.COMM_WORLD
 me, size = comm.rank, comm.size

@@ -11,8 +11,8 @@ import numpy as np
 from mpi4py import MPI
 
 import treecast.mpi
-from treecast.engine.lane import Lane
 from treecast.mpi.plans import PlanLane
+from treecast.running.engine.lane import Lane
 
 MUCH, VICTIM = 1 << 17, 3
 comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1, network="hypercube:2", on_failed="ignore")

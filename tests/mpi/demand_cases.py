@@ -14,7 +14,7 @@ from mpi4py import MPI
 import treecast.mpi
 from tests.tcp.demands import carry, lengths_of, plan_by_chance
 from treecast.errors import DeliveryError, PlanError, UnlikeCallsError
-from treecast.execution.layout import digest_of
+from treecast.running.execution.layout import digest_of
 
 ends = [treecast.mpi.wrap(MPI.COMM_WORLD), treecast.mpi.wrap(MPI.COMM_WORLD.Dup(), survive=1)]
 plans = [plan_by_chance(where, "all", seed) for seed, where in enumerate(["complete:4", "ring:4", "complete:4"])]

@@ -5,7 +5,7 @@ import sys
 from mpi4py import MPI
 
 from treecast.mpi.transport import MpiTransport
-from treecast.testing import transports
+from treecast.running.laws import transports
 
 WITHOUT = {
     "what_is_small_is_buffered",  # MPI buffers less

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from treecast.engine.memory import Additions, Part
-from treecast.engine.transfers import Transfer
+from treecast.running.engine.memory import Additions, Part
+from treecast.running.engine.transfers import Transfer
 
 CONTRIBUTIONS = {4: 1e16, 2: 1.0, 7: -1e16, 5: 1.0}  # by the peer that brings it, in the order of steps
 TRANSFERS = [Transfer(False, peer, 0, 3, step, 1, 0, 0, 3) for step, peer in enumerate(CONTRIBUTIONS)]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.mpi.conftest import ROOT, missing
-from treecast.jobs.command import ending_the_job
+from treecast.running.jobs.command import ending_the_job
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "MPI is there")
 FAULTY = ROOT / "tests" / "mpi" / "faulty"
@@ -145,7 +145,7 @@ def paths():
      ("python", 0), ("python -c", 0), ("python -uc 1", 0), ("python --version", 0), ("hostname -f", 0), ("pythonic a.py", 0)],
 )  # fmt: skip
 def test_a_python_program_is_known(words, place, monkeypatch, tmp_path):
-    monkeypatch.setattr("treecast.jobs.command._find", str)  # no program is there under these names
+    monkeypatch.setattr("treecast.running.jobs.command._find", str)  # no program is there under these names
     monkeypatch.chdir(tmp_path)
     Path("a.py").touch()
     words = words.split()

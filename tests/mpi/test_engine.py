@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from treecast.engine.engine import Engine
-from treecast.engine.memory import Part
-from treecast.engine.transfers import Transfer, with_tags
+from treecast.running.engine.engine import Engine
+from treecast.running.engine.memory import Part
+from treecast.running.engine.transfers import Transfer, with_tags
 
 
 class Played:

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecast.engine.memory import Memory, Part
-from treecast.engine.transfers import Transfer
+from treecast.running.engine.memory import Memory, Part
+from treecast.running.engine.transfers import Transfer
 
 LARGE = 1 << 16
 

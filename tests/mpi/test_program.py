@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecast import plan, verify
-from treecast.engine.choose import (
+from treecast.errors import PlanError
+from treecast.mpi.job import run
+from treecast.mpi.job.data import find_source
+from treecast.networks import network
+from treecast.running.engine.choose import (
     ONE_PORT,
     Operation,
     between_hosts,
@@ -21,12 +25,8 @@ from treecast.engine.choose import (
     role_of,
     trees_of,
 )
-from treecast.engine.transfers import Expected, Transfer, transfers_of
-from treecast.errors import PlanError
-from treecast.execution.layout import file_layout
-from treecast.mpi.job import run
-from treecast.mpi.job.data import find_source
-from treecast.networks import network
+from treecast.running.engine.transfers import Expected, Transfer, transfers_of
+from treecast.running.execution.layout import file_layout
 
 JOBS = [
     ("broadcast", "star:4", {"messages": 7, "survive": 2}), ("scatter", "star:4", {"messages": 2, "survive": 1}),

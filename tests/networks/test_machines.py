@@ -15,8 +15,8 @@ import treecast
 from tests.networks.printed import DGX, FILES, MLX, PAIRS, SLURM, YED, Fabric, nccl
 from tests.networks.test_reading import arcs_by_label
 from treecast.errors import NetworkError, PlanError
+from treecast.files.reading.slurm import hosts_of
 from treecast.networks.reading.registry import readers
-from treecast.networks.reading.slurm import hosts_of
 from treecast.networks.wired import unit_of
 
 

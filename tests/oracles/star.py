@@ -1,8 +1,8 @@
 """The parents of Definitions 6 and 7 of Fragopoulou & Akl, node by node: SPT and SPG of the star network."""
 
 from treecast.errors import NetworkError
-from treecast.kernels import star_node
 from treecast.networks import permutations
+from treecast.networks.kernels import star_node
 from treecast.plans.ways.trees.hops import check_tree
 
 

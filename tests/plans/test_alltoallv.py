@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
-from treecast import formats
 from treecast.cli.lengths import parse_lengths
 from treecast.errors import PlanError
-from treecast.execution.local import run
-from treecast.kernels.plans.bottleneck import widest_matching
+from treecast.files import formats
 from treecast.networks import network
+from treecast.plans.kernels.bottleneck import widest_matching
+from treecast.running.execution.local import run
 
 MACHINES = ("all-port", "all-port,half", "one-port", "one-port,half", "one-port,combining", "whispering", "shouting")
 

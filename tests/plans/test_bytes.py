@@ -7,9 +7,9 @@ import networkx as nx
 import pytest
 
 import treecast
-from treecast import formats
 from treecast.cli import main
 from treecast.errors import TreecastError
+from treecast.files import formats
 from treecast.plans.timing import time_plan
 from treecast.schedule.costs import Costs
 

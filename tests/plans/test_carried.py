@@ -6,9 +6,10 @@ import networkx as nx
 import pytest
 
 from tests.networks.test_recognition import graph, shuffled
-from treecast import formats, program
+from treecast import program
 from treecast.cli import main
 from treecast.errors import PlanError
+from treecast.files import formats
 from treecast.networks import network
 from treecast.plans import plan, plan_again
 from treecast.simulation.sweeps import sweep

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import treecast
 from tests.strategies import examples
-from treecast import formats
 from treecast.errors import TreecastError
+from treecast.files import formats
 from treecast.lower_bounds.seconds import bound_seconds
 from treecast.models import Cost
 from treecast.plans import fastest

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
-from treecast import formats
 from treecast.collectives import COLLECTIVES
 from treecast.errors import PlanError, TreecastError
+from treecast.files import formats
 from treecast.plans import plan_again
 
 BYTES = {"bytes": "64KiB", "latency": "1us", "rate": "1GB/s"}

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from treecast import formats, plan, program
+from treecast import plan, program
 from treecast.errors import PlanError
+from treecast.files import formats
 from treecast.plans import plan_again
 
 ASKED = [

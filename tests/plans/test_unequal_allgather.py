@@ -8,14 +8,15 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from treecast import bounds, formats, repair, simulate
+from treecast import bounds, repair, simulate
 from treecast.cli import main
 from treecast.errors import PlanError
-from treecast.execution.local import run
+from treecast.files import formats
 from treecast.lower_bounds import best
 from treecast.lower_bounds.seconds import bound_seconds
 from treecast.networks import network
 from treecast.plans import plan, plan_again
+from treecast.running.execution.local import run
 from treecast.schedule.costs import Costs, seconds_by_events, seconds_by_steps
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify

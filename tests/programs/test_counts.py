@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecast.errors import FormatError
-from treecast.programs import order as module
-from treecast.programs import races
-from treecast.programs.order import find_order, find_pairs
-from treecast.programs.program import ORDERED, RELAXED, TOLD, TURNS, Counts, Program
-from treecast.programs.races import Reachability, Use, Uses
-from treecast.programs.verdict import Findings
+from treecast.files.programs import order as module
+from treecast.files.programs import races
+from treecast.files.programs.order import find_order, find_pairs
+from treecast.files.programs.program import ORDERED, RELAXED, TOLD, TURNS, Counts, Program
+from treecast.files.programs.races import Reachability, Use, Uses
+from treecast.files.programs.verdict import Findings
 
 
 def program(lanes, waits=(), begins=(0, 0), relaxed=()):

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 import treecast
-from treecast.programs.meetings import GroupCall, find_deadlock, read_calls
+from treecast.files.programs.meetings import GroupCall, find_deadlock, read_calls
 
 
 def hangs(calls, members, slots):

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import examples, planned_of
-from treecast import formats
 from treecast.errors import FormatError, ScheduleError
-from treecast.formats.registry import exporter_named
+from treecast.files import formats
+from treecast.files.formats.registry import exporter_named
+from treecast.files.programs import messages as module
+from treecast.files.programs.messages import EACH, chunk_places, messages_of
 from treecast.plans import plan
-from treecast.programs import messages as module
-from treecast.programs.messages import EACH, chunk_places, messages_of
 
 MODELS = [
     ("broadcast", "star:4", {"messages": 6, "copies": 3}),

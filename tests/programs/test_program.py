@@ -7,11 +7,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecast import formats
-from treecast.programs.order import find_order, find_pairs, judge_order, receives_before
-from treecast.programs.program import RECEIVE, SEND, Program
-from treecast.programs.rules import rules_of
-from treecast.programs.verdict import Findings
+from treecast.files import formats
+from treecast.files.programs.order import find_order, find_pairs, judge_order, receives_before
+from treecast.files.programs.program import RECEIVE, SEND, Program
+from treecast.files.programs.rules import rules_of
+from treecast.files.programs.verdict import Findings
 
 
 @st.composite

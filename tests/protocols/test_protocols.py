@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 import treecast
 from tests.strategies import examples
 from tests.tree_cases import MODELS, ON_PATHS, cases, network_of, on_path
-from treecast import plan, protocols
+from treecast import plan
 from treecast.errors import PlanError, ProtocolError
-from treecast.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run_protocol
-from treecast.protocols.synchronous import UP, Local, NodePlace, PlannedSend, converse
+from treecast.papers import protocols
+from treecast.papers.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run_protocol
+from treecast.papers.protocols.synchronous import UP, Local, NodePlace, PlannedSend, converse
 from treecast.schedule import Recipe
 
 pytestmark = pytest.mark.each(2)

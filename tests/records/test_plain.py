@@ -12,7 +12,7 @@ import pytest
 
 import treecast
 from tests.records.jobs import make_job, write
-from treecast.records.plain import Plain
+from treecast.files.records.plain import Plain
 
 
 def load(data):

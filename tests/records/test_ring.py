@@ -10,18 +10,18 @@ from types import SimpleNamespace
 import pytest
 
 import treecast
-from treecast.calls.ring import Ring
 from treecast.cli import main
-from treecast.groups.record import KEPT, Made
-from treecast.groups.words import Words
-from treecast.records.reading import write_dumps
-from treecast.records.ring import HEAD, MAGIC, read_ring
+from treecast.files.records.reading import write_dumps
+from treecast.files.records.ring import HEAD, MAGIC, read_ring
+from treecast.running.calls.ring import Ring
+from treecast.running.groups.record import KEPT, Made
+from treecast.running.groups.words import Words
 
 READER = """
 import signal, sys
 from pathlib import Path
 from types import SimpleNamespace
-from treecast.calls.ring import Ring
+from treecast.running.calls.ring import Ring
 
 signal.alarm(60)
 ring = Ring(0, sys.argv[1])

@@ -9,7 +9,7 @@ import treecast
 from tests.records.jobs import FAULTS, make_job, write
 from treecast.cli import main
 from treecast.description import describe
-from treecast.records.verdict import KINDS, Verdict
+from treecast.files.records.verdict import KINDS, Verdict
 
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
 WORDS = {"description", "title", "$schema", "$defs"}

@@ -9,7 +9,7 @@ import pytest
 
 import treecast
 from tests.records.jobs import FAULTS, dump_of, groups_of, make_job, write
-from treecast.records.reading import read
+from treecast.files.records.reading import read
 
 SEEDS = range(4)
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary, examples, paced, planned, stretched
 from treecast.collectives import Collective
-from treecast.engine.transfers import transfers_of
 from treecast.errors import ScheduleError
-from treecast.execution.local import run
+from treecast.files.programs.messages import messages_of
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.plans.after.repairs import repair
-from treecast.programs.messages import messages_of
+from treecast.running.engine.transfers import transfers_of
+from treecast.running.execution.local import run
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate

@@ -10,10 +10,10 @@ from tests.schedule.test_schedule import rotation_of_ring
 from tests.strategies import arbitrary, examples, planned
 from treecast.description import describe
 from treecast.errors import FaultError, ScheduleError, TreecastError
-from treecast.execution.local import run
 from treecast.models import Cost
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.running.execution.local import run
 from treecast.simulation.faults import Faults, parse_faults
 from treecast.simulation.replay import simulate
 from treecast.simulation.sweeps import sweep

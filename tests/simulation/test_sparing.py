@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.oracles.plain import all_sends_of, replay_sparing, sends_that_took_place, tasks_of, wanted_of
 from tests.papers.hypercube.test_dimension_order import KINDS, MODELS
 from tests.strategies import arbitrary, examples, spread_at_random
-from treecast import formats
 from treecast.errors import TreecastError
-from treecast.execution.local import run
+from treecast.files import formats
 from treecast.models import model
 from treecast.plans import plan
+from treecast.running.execution.local import run
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
 from treecast.simulation.sweeps import sweep

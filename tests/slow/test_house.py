@@ -146,7 +146,7 @@ def patient(job):
 FORMAT_FILE = '''
 """A list of sends, a line each."""
 
-from treecast.formats.registry import exporter
+from treecast.files.formats.registry import exporter
 
 
 @exporter("sends", suffix=".sends", summary="a line for each row: step, source, destination")

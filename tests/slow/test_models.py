@@ -8,8 +8,8 @@ import pytest
 from tests.test_models import EVERY
 from treecast.networks import network
 from treecast.takes import takes
-from treecast.testing.plans import LINKS, fits, fitting, steps_of
 from treecast.verification.case import Case
+from treecast.verification.laws.plans import LINKS, fits, fitting, steps_of
 from treecast.verification.rules import rules_for
 
 CABLES = nx.MultiGraph([(0, 1), (0, 1), (1, 2)])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.tcp.test_meeting import SECRET, Store, end_all, start_all
 from tests.tcp.threads import at_once
-from treecast.groups.terms import Terms
+from treecast.running.groups.terms import Terms
 from treecast.tcp import job as job_room
 from treecast.tcp import stores
 from treecast.tcp.comm import Comm

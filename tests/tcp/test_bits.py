@@ -9,8 +9,8 @@ import treecast
 from tests.tcp.threads import die_at, run_ranks
 from treecast import Accumulator, network
 from treecast.collectives import COLLECTIVES
-from treecast.engine.choose import AT_OWNERS, OVERHEAD, Operation, SumWay, chunks_in, seconds_of, way_of_sum
 from treecast.errors import PlanError
+from treecast.running.engine.choose import AT_OWNERS, OVERHEAD, Operation, SumWay, chunks_in, seconds_of, way_of_sum
 from treecast.tcp import library as mpi
 
 SIZES = (1, 999, 20_001, 70_000)

@@ -7,10 +7,10 @@ import pytest
 
 from tests.tcp.threads import DeathError, run_ranks
 from treecast import tcp
-from treecast.calls.collectives import OBJECTS as OBJECT_JOBS
-from treecast.calls.collectives import ROWS
 from treecast.errors import DeliveryError, Evicted, PlanError
-from treecast.transport.base import FrameKind
+from treecast.running.calls.collectives import OBJECTS as OBJECT_JOBS
+from treecast.running.calls.collectives import ROWS
+from treecast.running.transport.base import FrameKind
 
 
 def test_it_has_every_collective_of_the_table_but_that_of_derived_datatypes():

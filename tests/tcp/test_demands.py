@@ -12,7 +12,7 @@ from tests.tcp.demands import carry, lengths_of, plan_by_chance
 from tests.tcp.threads import DeathError, run_ranks
 from treecast import tcp
 from treecast.errors import DeliveryError, PlanError, UnlikeCallsError
-from treecast.execution.layout import digest_of
+from treecast.running.execution.layout import digest_of
 
 PLACES = {"complete:4": 4, "ring:5": 5, "hypercube:3": 8}
 

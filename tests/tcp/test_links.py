@@ -8,12 +8,12 @@ import pytest
 
 from tests.tcp.threads import DeathError, die_at, run_ranks
 from tests.tcp.trials import NAMES, make_call
-from treecast.engine.lane import Lane
-from treecast.engine.planned import Planned
 from treecast.errors import DeliveryError, LabError, PlanError, TreecastError
-from treecast.lab.outside import check_machine, run_in_lab
-from treecast.lab.wiring import plan_wiring
 from treecast.networks import network
+from treecast.running.engine.lane import Lane
+from treecast.running.engine.planned import Planned
+from treecast.running.lab.outside import check_machine, run_in_lab
+from treecast.running.lab.wiring import plan_wiring
 from treecast.tcp.start import at_links
 
 LITTLE, MUCH = 8, 12_000

@@ -15,7 +15,7 @@ import pytest
 
 from tests.tcp.threads import at_once
 from treecast.errors import PlanError
-from treecast.groups.terms import Terms
+from treecast.running.groups.terms import Terms
 from treecast.tcp import proof
 from treecast.tcp.meeting import MeetingPlace, knock, read_record, send_record
 from treecast.tcp.proof import StrangerError, Trust, Who, greet, read_secret, secret_of_user
@@ -314,7 +314,7 @@ def test_what_others_can_have_put_there_is_no_secret_of_the_user(folder, lay):
 AS_OTHER = """
 import os, sys
 from treecast.errors import PlanError
-from treecast.groups.terms import Terms
+from treecast.running.groups.terms import Terms
 from treecast.tcp.meeting import ask_place
 from treecast.tcp.proof import Trust, Who
 import socket, json, struct, hmac, queue, encodings.idna, time

@@ -10,14 +10,14 @@ import pytest
 
 from tests.tcp.threads import DeathError, at_once
 from treecast.errors import DeliveryError, Evicted, UnlikeCallsError
-from treecast.groups import group, ways
-from treecast.groups.terms import Terms
+from treecast.running.groups import group, ways
+from treecast.running.groups.terms import Terms
+from treecast.running.transport.base import FrameError, FrameKind, Key
 from treecast.tcp import start
 from treecast.tcp.comm import Comm
 from treecast.tcp.meeting import OPENS, MeetingPlace, connect, send_record
 from treecast.tcp.proof import Trust, Who
 from treecast.tcp.start import Options, Start, start_job
-from treecast.transport.base import FrameError, FrameKind, Key
 
 SECRET = Trust(bytes(range(32)))
 

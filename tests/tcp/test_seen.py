@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.tcp.threads import DeathError, run_ranks
-from treecast.transport.events import NAMES
+from treecast.running.transport.events import NAMES
 
 
 def die_in_the_third_call(comm):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tcp.test_meeting import SECRET, end_all, free_port, start_all
 from treecast.errors import PlanError
-from treecast.groups.terms import Terms
+from treecast.running.groups.terms import Terms
 from treecast.tcp.hosts import own_addresses, read_hosts
 from treecast.tcp.meeting import MeetingPlace, Seat, connect, listen, tell_place
 from treecast.tcp.proof import Trust, Who

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.tcp.threads import at_once
-from treecast.groups.terms import Terms
+from treecast.running.groups.terms import Terms
 from treecast.tcp.comm import Comm
 from treecast.tcp.meeting import MeetingPlace
 from treecast.tcp.proof import VERSION, Tls, Trust

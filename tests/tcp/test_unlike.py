@@ -9,7 +9,7 @@ import pytest
 from tests.tcp.threads import run_ranks
 from tests.tcp.unlike import check_pair, make, table
 from treecast.errors import UnlikeCallsError
-from treecast.groups import record
+from treecast.running.groups import record
 
 
 @pytest.mark.parametrize("survive", [0, 1])

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecast.transport import cma as reading
-from treecast.transport.base import SMALL, FrameError, FrameKind, Key
-from treecast.transport.cma import Mark, PeerMemory
-from treecast.transport.sockets import Sockets
-from treecast.transport.wire import AHEAD, FRAME, HEAD
+from treecast.running.transport import cma as reading
+from treecast.running.transport.base import SMALL, FrameError, FrameKind, Key
+from treecast.running.transport.cma import Mark, PeerMemory
+from treecast.running.transport.sockets import Sockets
+from treecast.running.transport.wire import AHEAD, FRAME, HEAD
 
 LENGTHS = [0, 1, 4096, 4097, SMALL, SMALL + 1, FRAME, FRAME + 1, 3 * FRAME + 17]
 

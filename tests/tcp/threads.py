@@ -9,14 +9,14 @@ from threading import Thread, current_thread
 from time import monotonic
 
 from tests.tcp.trials import join
-from treecast.groups.terms import Terms
 from treecast.networks import network
+from treecast.running.groups.terms import Terms
+from treecast.running.transport.base import Ticket
+from treecast.running.transport.links import Links
+from treecast.running.transport.sockets import Sockets
 from treecast.tcp.comm import Comm
 from treecast.tcp.job import JoinedJob
 from treecast.tcp.meeting import Arrivals
-from treecast.transport.base import Ticket
-from treecast.transport.links import Links
-from treecast.transport.sockets import Sockets
 
 
 class DeathError(BaseException):

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.errors import DeliveryError, Evicted
-from treecast.groups.terms import Terms
+from treecast.running.groups.terms import Terms
+from treecast.running.transport.sockets import Sockets
 from treecast.tcp.comm import Comm
 from treecast.tcp.job import JoinedJob
 from treecast.tcp.meeting import Arrivals
-from treecast.transport.sockets import Sockets
 
 PATIENCE = 60.0  # seconds after which a trial hangs
 _NEVER = 1e6

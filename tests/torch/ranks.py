@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 
 import treecast.torch
-from treecast.transport.sockets import Sockets
+from treecast.running.transport.sockets import Sockets
 
 PATIENCE = 90.0  # seconds after which a job hangs
 

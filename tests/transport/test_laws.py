@@ -12,10 +12,10 @@ import pytest
 
 from tests.groups.scheduler import Net
 from treecast.errors import PlanError
-from treecast.testing import transports
-from treecast.transport.base import SMALL, FrameError
-from treecast.transport.sockets import Sockets
-from treecast.transport.wire import Wire
+from treecast.running.laws import transports
+from treecast.running.transport.base import SMALL, FrameError
+from treecast.running.transport.sockets import Sockets
+from treecast.running.transport.wire import Wire
 
 
 def join():

@@ -3,7 +3,7 @@
 import os
 
 from tests.transport.test_laws import two_ends
-from treecast.transport.base import FrameKind, Key
+from treecast.running.transport.base import FrameKind, Key
 
 
 def test_an_error_of_a_handler_is_one_traceback_on_standard_error(capfd):

@@ -8,11 +8,11 @@ import pytest
 from tests.groups.scheduler import NAMES, Call
 from tests.transport.toy import Inbox
 from treecast.errors import DeliveryError
-from treecast.groups.group import Group
-from treecast.groups.terms import Terms
-from treecast.groups.unlike import called
-from treecast.testing import transports
-from treecast.transport.base import FrameKind, carry_out
+from treecast.running.groups.group import Group
+from treecast.running.groups.terms import Terms
+from treecast.running.groups.unlike import called
+from treecast.running.laws import transports
+from treecast.running.transport.base import FrameKind, carry_out
 
 SIZE, CALLS = 4, 3
 FRAMES = (

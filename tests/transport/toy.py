@@ -5,7 +5,7 @@ from threading import Condition
 from time import monotonic
 
 from treecast.errors import PlanError
-from treecast.transport.base import DIRECT, SMALL, FrameError, FrameKind, Ticket, Transport
+from treecast.running.transport.base import DIRECT, SMALL, FrameError, FrameKind, Ticket, Transport
 
 
 class Inbox(Transport):

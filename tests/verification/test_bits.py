@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import treecast
-from treecast import formats
 from treecast.cli import main
+from treecast.files import formats
 from treecast.verification.bits import bits_of, bits_of_plan
 
 

@@ -23,8 +23,8 @@ from tests.strategies import (
     planned_of,
     spread_at_random,
 )
+from treecast import compiled
 from treecast.collectives import Collective
-from treecast.kernels import compiled
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.strategies import examples
 from treecast.collectives import Collective
 from treecast.errors import TreecastError
-from treecast.formats import decode, encode
+from treecast.files.formats import decode, encode
 from treecast.models import model
 from treecast.networks import Torus, network
 from treecast.plans import plan

@@ -12,7 +12,6 @@ from treecast.advice.logs import Log, LogRow, bus_factor, read_log
 from treecast.advice.orders import Loads, OrderSearch, ring
 from treecast.description import Description, Table, count_of, describe, list_few
 from treecast.errors import PlanError, checks_keywords
-from treecast.files import read_whole
 from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks import network as find_network
@@ -21,6 +20,7 @@ from treecast.plans.amounts import NO_RATE, rate_on
 from treecast.plans.job import job
 from treecast.schedule.sizes import sizes_as_said
 from treecast.units import spell_bytes, spell_seconds
+from treecast.writing import read_whole
 
 _MANY = 5040  # chunks of the bound that is named
 _ADDED = "2 (N - 1) / N of the bytes enter the cables of each rank  (where switches do not add them up)"

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.demands.layouts import RankMesh
+from treecast.collectives.demands.layouts import RankMesh
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of

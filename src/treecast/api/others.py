@@ -7,24 +7,24 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from treecast import formats
 from treecast.api.schedules import Planned, schedule_of
 from treecast.collectives import find_kind
-from treecast.demands.groups import SEND, along
-from treecast.demands.layouts import RankMesh
+from treecast.collectives.demands.groups import SEND, along
+from treecast.collectives.demands.layouts import RankMesh
 from treecast.errors import FormatError, PlanError, checks_keywords
-from treecast.formats import Told
-from treecast.formats.registry import exporter_named, format_of_name
+from treecast.files import formats
+from treecast.files.formats import Told
+from treecast.files.formats.registry import exporter_named, format_of_name
+from treecast.files.programs.meetings import Deadlock, GroupCall, find_deadlock, read_calls
 from treecast.networks import NodeName, network
 from treecast.plans import plan
 from treecast.plans.amounts import amount_of, costs_of
-from treecast.programs.meetings import Deadlock, GroupCall, find_deadlock, read_calls
 from treecast.verification.verifier import verify
 
 if TYPE_CHECKING:
     from treecast.advice.cables import Switchless
     from treecast.advice.networks import Advice, RatePer
-    from treecast.formats import FileVerdict
+    from treecast.files.formats import FileVerdict
     from treecast.papers.paths import Paths
     from treecast.plans.after.differences import Difference
     from treecast.verification.report import Report
@@ -306,8 +306,8 @@ def _of_mesh(text: str, mesh: RankMesh, times: int) -> Iterator[GroupCall]:
 
 def _of_records(folder: Path) -> tuple[list[GroupCall], dict[str, set[int]]]:
     """Return the calls of a job that ran, and who is in its groups: the records of all ranks from their first calls on."""
-    from treecast.records.job import JobRecord, spell_ranks
-    from treecast.records.reading import read
+    from treecast.files.records.job import JobRecord, spell_ranks
+    from treecast.files.records.reading import read
 
     found = read([folder])
     job = JobRecord(found.dumps, found.tables)

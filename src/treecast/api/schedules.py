@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import NDArray
 
-from treecast import formats, lower_bounds
+from treecast import lower_bounds
 from treecast.errors import FormatError, checks_keywords
-from treecast.execution import election, local
-from treecast.execution.layout import bytes_of
-from treecast.formats import Told
+from treecast.files import formats
+from treecast.files.formats import Told
 from treecast.models import Model
 from treecast.plans import Job, job
 from treecast.plans.job import counted, takes
 from treecast.progress import Progress
+from treecast.running.execution import election, local
+from treecast.running.execution.layout import bytes_of
 from treecast.schedule import Schedule
 from treecast.simulation import replay, sweeps
 from treecast.simulation.fault_sets import Kind
@@ -29,10 +30,10 @@ from treecast.verification import verifier
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from treecast.execution.election import Election
-    from treecast.execution.local import Execution
-    from treecast.formats import FileVerdict
+    from treecast.files.formats import FileVerdict
     from treecast.lower_bounds import Bound
+    from treecast.running.execution.election import Election
+    from treecast.running.execution.local import Execution
     from treecast.simulation.bit_replay import Gossip
     from treecast.simulation.replay import Trace
     from treecast.verification.report import Report

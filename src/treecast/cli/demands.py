@@ -9,7 +9,7 @@ from treecast.errors import PlanError, TreecastError
 
 if TYPE_CHECKING:
     from treecast.collectives import Demand
-    from treecast.demands import Tensor
+    from treecast.collectives.demands import Tensor
     from treecast.networks import Network
 
 
@@ -122,21 +122,21 @@ class DemandOptions:
             raise PlanError(f"this is no JSON: {error}") from None
 
     def _distributed(self, kind: str, network: "str | Network") -> "Demand":
-        from treecast.demands import distribute
+        from treecast.collectives.demands import distribute
 
         tensors = [] if self.tensors is None else _tensors(self.tensors)
         return distribute(self.before or "", self.after or "", tensors, same_ranks=self.same_ranks)
 
     def _routed(self, kind: str, network: "str | Network") -> "Demand":
         from treecast.cli.lengths import read_matrix
-        from treecast.demands import combine, dispatch
+        from treecast.collectives.demands import combine, dispatch
         from treecast.networks import network as find
 
         asked = read_matrix(self.routing or ""), find(network).rank_count, self.experts_per_rank or 1
         return combine(*asked) if kind == "combine" else dispatch(*asked, twice=self.twice)
 
     def _of_groups(self, kind: str, network: "str | Network") -> "Demand":
-        from treecast.demands import groups
+        from treecast.collectives.demands import groups
 
         return groups(kind, self.mesh or "")
 
@@ -158,7 +158,7 @@ def network_of(text: str) -> str:
 
 def _read(name: str) -> str:
     from treecast.cli.lengths import text_of
-    from treecast.files import read_whole
+    from treecast.writing import read_whole
 
     return text_of(read_whole(name), name, "text")
 
@@ -167,7 +167,7 @@ def _tensors(name: str) -> "list[Tensor]":
     """Return the tensors of a CSV file."""
     import csv
 
-    from treecast.demands import Tensor
+    from treecast.collectives.demands import Tensor
 
     found = list["Tensor"]()
     for number, row in enumerate(csv.DictReader(_read(name).splitlines()), 2):

@@ -7,14 +7,14 @@ from treecast.cli import console
 from treecast.cli.options import with_options
 from treecast.description import to_csv, to_json
 from treecast.errors import TreecastError
-from treecast.files import write_whole
 from treecast.units import parse_bytes
+from treecast.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treecast.description import Description
-    from treecast.formats import Told
+    from treecast.files.formats import Told
     from treecast.schedule import Schedule
     from treecast.verification.report import Report
 
@@ -38,7 +38,7 @@ _BYTES = "With --collective, or of a plan of MSCCL++: how many bytes the data of
 class _Facts:
     def read(self) -> "Told":
         """Return these facts. Raises FormatError for a text that is no number of bytes."""
-        from treecast.formats import Told
+        from treecast.files.formats import Told
 
         given: dict[str, Any] = {"size": None} | vars(self)
         if given["size"] is not None:
@@ -61,7 +61,7 @@ def load(file: str, told: "Told | None" = None) -> "tuple[Schedule, Report]":
 
     ``told``: the facts that a file of another tool leaves open.
     """
-    from treecast.formats import load_verified
+    from treecast.files.formats import load_verified
 
     schedule, report = load_verified(file, told)
     console.say(f"verified {report.method}: {len(schedule):,} rows")
@@ -70,7 +70,7 @@ def load(file: str, told: "Told | None" = None) -> "tuple[Schedule, Report]":
 
 def save(schedule: "Schedule", output: str) -> None:
     """Write a schedule to a file, and say so where its name does not tell that it is text."""
-    from treecast import formats
+    from treecast.files import formats
 
     formats.save(schedule, output)
     warn_of_suffix(output)
@@ -98,7 +98,7 @@ def show_plan(
 
 def show_rows(rows: "Schedule", as_json: bool, every: bool, hint: str) -> int:
     """Print the rows of a schedule, in a terminal the first 200 unless ``every`` is asked for; ``hint``: how to see more."""
-    from treecast.formats.native import Listing
+    from treecast.files.formats.native import Listing
 
     listing = Listing(rows, None if every or not console.is_terminal(sys.stdout) else _MANY_ROWS)
     status = console.show(listing, as_json)
@@ -127,7 +127,7 @@ def show_drawn(result: object, output: str | None, as_json: bool, picture: objec
 
 def warn_of_suffix(output: str) -> None:
     """Say that a file is text where its name does not tell."""
-    from treecast.formats.registry import unknown_suffix
+    from treecast.files.formats.registry import unknown_suffix
 
     if suffix := unknown_suffix(output):
         console.warn(f"{output} is written as text: {suffix} is the ending of no format")

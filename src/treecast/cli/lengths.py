@@ -8,9 +8,9 @@ from io import BytesIO
 import numpy as np
 
 from treecast.errors import PlanError
-from treecast.files import read_whole, spell_path
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.writing import read_whole, spell_path
 
 _MOST = 2**31 - 1
 

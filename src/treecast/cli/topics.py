@@ -18,8 +18,8 @@ from treecast.against import AGAINST
 from treecast.asked import OPTIONS
 from treecast.description import Description, Table
 from treecast.discovery import decorators, import_extensions
+from treecast.files.programs.rules import rules_of
 from treecast.models import MODELS
-from treecast.programs.rules import rules_of
 
 TOPICS: dict[str, Callable[[], Description]] = {}
 """The topics by their names, in alphabetical order."""
@@ -167,7 +167,7 @@ def _helps(options: Any) -> list[tuple[str, str]]:
 @_topic
 def files() -> Description:
     """The files that treecast writes and reads, and the endings of their names."""
-    from treecast.formats.registry import exporters, importers
+    from treecast.files.formats.registry import exporters, importers
     from treecast.networks.reading.registry import readers
 
     writes, reads = exporters(), importers()
@@ -297,7 +297,7 @@ def read_rules() -> list[ScheduleRule]:
 @_topic
 def rules() -> Description:
     """The rules that 'verify' names in a report."""
-    from treecast.formats.registry import importers
+    from treecast.files.formats.registry import importers
 
     importers()  # formats say by whose rules they are judged
     rows = [(rule.name, rule.of, rule.asks) for rule in read_rules()]
@@ -312,7 +312,7 @@ def rules() -> Description:
 @_topic
 def schema() -> Description:
     """The fields of ``verify --json`` and ``why --json``; with --json their JSON Schemas, by verb."""
-    rooms = {"verify": "treecast.verification", "why": "treecast.records"}
+    rooms = {"verify": "treecast.verification", "why": "treecast.files.records"}
     schemas = {
         verb: json.loads(files_of(room).joinpath(f"{verb}.schema.json").read_text("utf-8"))
         for verb, room in rooms.items()
@@ -335,7 +335,7 @@ def _fields_of(properties: dict[str, Any], before: str = "") -> list[tuple[str, 
 @_topic
 def terms() -> Description:
     """The terms of calls over MPI, over sockets and in PyTorch: who may fail in one, and what becomes of it then."""
-    from treecast.groups.terms import OVER_MPI, Terms
+    from treecast.running.groups.terms import OVER_MPI, Terms
 
     said = (inspect.getdoc(Terms) or "").partition("Attributes\n----------\n")[2].partition("\nExamples\n")[0]
     rows = list[tuple[str, ...]]()

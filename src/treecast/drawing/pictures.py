@@ -22,11 +22,11 @@ from treecast.drawing.look import PLAIN, Look, drawn_on
 from treecast.drawing.registry import FIGURE, GIF, MOVING, STEP_NUMBER, Picture, View, choose_first, frame_of, medium_of
 from treecast.drawing.style import SUBTITLE, TITLE, matplotlib
 from treecast.errors import TreecastError, checks_keywords
-from treecast.files import write_whole
-from treecast.formats import load
+from treecast.files.formats import load
 from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Failing, faults_of
+from treecast.writing import write_whole
 
 __all__ = ["Drawing", "draw", "save"]
 

@@ -92,7 +92,7 @@ def _crossed(job: Problem, network: Network, inside: Mask) -> Bound:
 @kept(64)
 def _before_a_rank(network: Network, root: int) -> list[Mask]:
     """Return the nodes that the least cut parts from a root, where fewer arcs cut a rank off than end there."""
-    from treecast.kernels.networks.cuts import fill_still
+    from treecast.networks.kernels.cuts import fill_still
 
     if network.nodes > _MOST_SEARCHED:
         return []
@@ -108,7 +108,7 @@ def _before_a_rank(network: Network, root: int) -> list[Mask]:
 @kept(64)
 def _worst(network: Network) -> list[Mask]:
     """Return a rank that fewest arcs lead to, and the nodes that most has to enter for each arc, if these are worse."""
-    from treecast.kernels.networks.cuts import worst_cut
+    from treecast.networks.kernels.cuts import worst_cut
 
     arcs = arcs_of(network)
     entering = np.diff(arcs.into)
@@ -133,7 +133,7 @@ def optimum(network: Network) -> Fraction:
     >>> optimum(network("petersen")), optimum(network("mesh:3x4"))
     (Fraction(1, 3), Fraction(2, 11))
     """
-    from treecast.kernels.networks.cuts import worst_cut
+    from treecast.networks.kernels.cuts import worst_cut
 
     arcs = arcs_of(network)
     least, others = int(np.diff(arcs.into)[network.ranks].min()), network.rank_count - 1

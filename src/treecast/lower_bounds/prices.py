@@ -76,7 +76,7 @@ class _Demand(NamedTuple):
 
     def price(self, price: Floats, use: Floats) -> float:
         """Return the cost of the cheapest trees or paths; add to ``use`` how often they take each arc."""
-        from treecast.kernels.lower_bounds.prices import paths, trees
+        from treecast.lower_bounds.kernels.prices import paths, trees
 
         arcs, every = self.arcs, read_only(np.arange(len(self.arcs.tail)), np.int32)
         out, back = (arcs.tail, arcs.first, every), (arcs.head, arcs.into, arcs.entering)
@@ -132,7 +132,7 @@ class _Classes(NamedTuple):
 
     def price(self, price: Floats, use: Floats) -> float:
         """Return the cost of all chunks; add to ``use`` how often they take each arc."""
-        from treecast.kernels.lower_bounds.short_sets import pay
+        from treecast.lower_bounds.kernels.short_sets import pay
 
         paid, used = np.zeros(len(self.of)), np.zeros((len(self.of), len(price)))
         for back, side, ends in zip((False, True), self.sides, self.ends, strict=True):

@@ -228,7 +228,7 @@ def search(network: Network, nodes: Sequence[int]) -> tuple[NDArray[np.int16], N
 
 @lru_cache(4)
 def _search(distance: bytes, nodes: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    from treecast.kernels.lower_bounds.broadcasts import cheapest
+    from treecast.lower_bounds.kernels.broadcasts import cheapest
 
     return cheapest(np.frombuffer(distance, np.int16).reshape(nodes, nodes), (nodes - 1).bit_length())
 

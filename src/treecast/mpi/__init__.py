@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
 from treecast.errors import DeliveryError, Evicted, UnlikeCallsError
-from treecast.groups.terms import OVER_MPI, Said, Terms
+from treecast.running.groups.terms import OVER_MPI, Said, Terms
 
 if TYPE_CHECKING:
     from treecast.mpi.comm.wrapped import Comm
@@ -31,7 +31,7 @@ __all__ = ["Comm", "DeliveryError", "Evicted", "UnlikeCallsError", "wrap"]
 def __getattr__(name: str) -> Any:
     if name == "Comm":
         return _wrapped().Comm
-    from treecast.calls.collectives import ROWS
+    from treecast.running.calls.collectives import ROWS
 
     if name in ROWS:
         return _for_one_call(name, ROWS[name].make.__doc__)
@@ -77,7 +77,7 @@ def wrap(comm: Any, *, own: bool = False, **terms: Unpack[Said]) -> "Comm":
         Whether every call goes treecast's way, also where MPI's is faster: for tests.
     **terms
         What becomes of calls when ranks fail: ``survive=0, deadline=None, late=None, sure=False, on_failed="warn",
-        on_error="abort", sums="any", network=None``. ``treecast.groups.terms.Terms`` explains them. To survive failures
+        on_error="abort", sums="any", network=None``. ``treecast.running.groups.terms.Terms`` explains them. To survive failures
         the job has to run under fault tolerance: ``treecast launch``. By default ranks on several hosts have one port each, that
         of their host, behind a switch.
 
@@ -96,8 +96,8 @@ def wrap(comm: Any, *, own: bool = False, **terms: Unpack[Said]) -> "Comm":
     >>> comm = wrap(MPI.COMM_WORLD, survive=1)                      # doctest: +SKIP
     >>> comm.Bcast(data, root=0)                                    # doctest: +SKIP
     """
-    from treecast.jobs.ending import end_with_the_job
     from treecast.mpi.library import load_mpi
+    from treecast.running.jobs.ending import end_with_the_job
 
     made: Comm = _wrapped().around(comm, Terms.of(terms, OVER_MPI), own=own, together=True)
     mpi = load_mpi()

@@ -3,19 +3,19 @@
 from functools import partial
 from typing import Any
 
-from treecast.calls.table import Algorithm, MethodRow
 from treecast.collectives import COLLECTIVES
-from treecast.engine.choose import ALL_PORT, ONE_PORT, Operation, check_survive, schedule_of
-from treecast.engine.lane import Lane
-from treecast.engine.planned import Planned
-from treecast.engine.transfers import Peers
 from treecast.errors import PlanError
-from treecast.groups.group import Group
 from treecast.mpi.library import tags_of
 from treecast.mpi.transport import MpiTransport
 from treecast.networks import Network
 from treecast.networks import network as find_network
-from treecast.transport.base import Key, Until
+from treecast.running.calls.table import Algorithm, MethodRow
+from treecast.running.engine.choose import ALL_PORT, ONE_PORT, Operation, check_survive, schedule_of
+from treecast.running.engine.lane import Lane
+from treecast.running.engine.planned import Planned
+from treecast.running.engine.transfers import Peers
+from treecast.running.groups.group import Group
+from treecast.running.transport.base import Key, Until
 
 # A message of an earlier call that comes late has another tag.
 _EPOCHS = 16  # calls after which tags are used again

@@ -4,10 +4,10 @@ from operator import index
 from threading import Lock
 from typing import Any
 
-from treecast.calls import reader
-from treecast.calls.items import Items, counts_of, places_of, take_apart
-from treecast.calls.reader import Entries, Place, datatype_of
 from treecast.errors import PlanError
+from treecast.running.calls import reader
+from treecast.running.calls.items import Items, counts_of, places_of, take_apart
+from treecast.running.calls.reader import Entries, Place, datatype_of
 
 _MIRRORS = {"blocks": "Neighbor_alltoall", "vector": "Neighbor_alltoallv", "typed": "Neighbor_alltoallw"}
 

@@ -8,9 +8,9 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-from treecast.groups.memory import scratch
-from treecast.transport.base import Piece, Ticket
-from treecast.transport.together import Together
+from treecast.running.groups.memory import scratch
+from treecast.running.transport.base import Piece, Ticket
+from treecast.running.transport.together import Together
 
 
 def allgather(comm: Any, mine: Piece, whole: Piece, lengths: Sequence[int]) -> None:

@@ -14,8 +14,18 @@ from typing import Any, Self
 
 from treecast.mpi.library import abandon, failed_ranks, is_under_way, tags_of
 from treecast.mpi.together import MpiTogether
-from treecast.transport.base import DIRECT, FrameError, FrameKind, Key, Piece, Ticket, Transport, Until, words_of
-from treecast.transport.marks import PARTS
+from treecast.running.transport.base import (
+    DIRECT,
+    FrameError,
+    FrameKind,
+    Key,
+    Piece,
+    Ticket,
+    Transport,
+    Until,
+    words_of,
+)
+from treecast.running.transport.marks import PARTS
 
 _HEAD = struct.Struct("<BBHIHHI")  # as over sockets, without a length
 _COUNT = struct.Struct("<Q")

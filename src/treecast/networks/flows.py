@@ -34,7 +34,7 @@ def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) ->
     >>> least_lengths(star, 0, star.neighbors(0), 3).tolist()
     [[1, 6, 11], [1, 6, 11], [1, 6, 11]]
     """
-    from treecast.kernels.networks.disjoint_paths import least_lengths as fill_in
+    from treecast.networks.kernels.disjoint_paths import least_lengths as fill_in
 
     goals = np.array([_end(network, root, v) for v in ints(nodes).tolist()], np.int64)
     lengths = np.zeros((len(goals), copies), np.int64)
@@ -53,7 +53,7 @@ def disjoint_paths(network: Network, root: int, node: int, copies: int) -> list[
     >>> disjoint_paths(network("hypercube:3"), 0, 0b011, 3)
     [[0, 1], [1, 0], [2, 0, 1, 2]]
     """
-    from treecast.kernels.networks.disjoint_paths import arcs_of_paths
+    from treecast.networks.kernels.disjoint_paths import arcs_of_paths
 
     goal = _end(network, root, node)
     _, target, source, _, _, port = arcs_of(network)
@@ -126,7 +126,7 @@ def away(arcs: Arcs, nodes: ArrayLike, *, back: bool = False, avoided: int = -1)
 
     int32 (N,), -1 where no way leads.
     """
-    from treecast.kernels.networks.flows import distances
+    from treecast.networks.kernels.flows import distances
 
     far = np.empty(len(arcs.first) - 1, np.int32)
     first, head = (arcs.into, read_only(arcs.tail[arcs.entering], np.int32)) if back else (arcs.first, arcs.head)
@@ -164,7 +164,7 @@ def fewest_ways(
     >>> fewest_ways(network("mesh:4x4"), 0), fewest_ways(network("tree:2,2"), 0).ways
     (Fewest(ways=2, node=15), 1)
     """
-    from treecast.kernels.networks.flows import fewest_ways as count
+    from treecast.networks.kernels.flows import fewest_ways as count
 
     arcs = arcs_of(network, single=single)
     counted = network.ranks if ranks else np.arange(network.nodes)

@@ -71,7 +71,7 @@ def slowest_cuts(network: Network, root: int) -> tuple[SlowCut, ...]:
 
 def _slowest(network: Network, far: Ints, cut: SlowCut) -> SlowCut:
     """Return the worst cut at the distance of one that is known, or farther."""
-    from treecast.kernels.networks.cuts import fill_still
+    from treecast.networks.kernels.cuts import fill_still
 
     arcs, source = arcs_of(network), (far >= 0) & (far < cut.distance)
     wants, inside = np.isin(np.arange(network.nodes), network.ranks), np.zeros(network.nodes, np.bool_)
@@ -108,7 +108,7 @@ def quickest(network: Network, root: int, chunks: int, *, patient: bool = True) 
     >>> quickest(network("torus:4x4x4"), 0, 1).steps, quickest(network("path:4"), 1, 3).steps
     (11, 6)
     """
-    from treecast.kernels.networks.over_time import send
+    from treecast.networks.kernels.over_time import send
 
     arcs, steps = arcs_of(network), least_steps(network, root, chunks)
     far = network.distance(root, np.arange(network.nodes)).astype(np.int32)

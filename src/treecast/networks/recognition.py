@@ -156,7 +156,7 @@ def _look_alike(network: Network) -> bool:
 
 def _map(given: Graph, known: Network, start: int) -> Ints | None:
     """Return the node of ``known`` for each node of ``given``, its node 0 for ``start``; None when none is found."""
-    from treecast.kernels.networks.recognition import match_nodes, order_nodes
+    from treecast.networks.kernels.recognition import match_nodes, order_nodes
 
     if given.arcs != known.arcs:
         return None

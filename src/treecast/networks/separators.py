@@ -250,7 +250,7 @@ def _ranks(network: Network) -> Ints:
 @kept(1)
 def _sides(network: Network) -> list[NDArray[np.bool_]]:
     """Return the sides of good cuts: which nodes are inside, bool (N,)."""
-    from treecast.kernels.networks.separators import improve
+    from treecast.networks.kernels.separators import improve
 
     arcs, ranks = arcs_of(network), _ranks(network)
     if network.torn_from is None:

@@ -79,8 +79,8 @@ class Star(Rotational):
         stop = self.nodes if stop is None else stop
         if self.n <= _SMALL or self.nodes >= 2**31:
             return super().neighbor_table(start, stop)
-        from treecast.kernels.compiled import in_parallel
-        from treecast.kernels.networks.star import fill_neighbors
+        from treecast.compiled import in_parallel
+        from treecast.networks.kernels.star import fill_neighbors
 
         # the kernel works in whole blocks: parts that lie beyond are cut
         low, high = start - start % 24, stop + -stop % 24

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.asked import Asked, read_asked
 from treecast.description import Description, describe
 from treecast.errors import NetworkError, did_you_mean
+from treecast.files.reading.tenstorrent import together
 from treecast.networks.core import Network
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
@@ -23,7 +24,6 @@ from treecast.networks.reading.links import Parts, check_parallel
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node, called, is_rank, spell_nodes
 from treecast.networks.reading.objects import parts_of
 from treecast.networks.reading.registry import Files, read_file
-from treecast.networks.reading.tenstorrent import together
 from treecast.networks.reading.text import plain
 
 MOST_NODES = 1 << 18

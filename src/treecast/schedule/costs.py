@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import FormatError, ScheduleError, TreecastError
-from treecast.files import read_whole, spell_path
 from treecast.models import Cost, Model, Ticks
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, arcs_over
@@ -25,6 +24,7 @@ from treecast.ragged import Ints, places, starts, turns
 from treecast.schedule.sizes import Sizes
 from treecast.takes import takes
 from treecast.units import parse_rate, parse_seconds
+from treecast.writing import read_whole, spell_path
 
 if TYPE_CHECKING:
     from treecast.schedule.schedule import Schedule

@@ -58,7 +58,7 @@ class Tree:
 
         Nearest first, and siblings by port, cyclically from the first port, unless ``served`` says otherwise.
         """
-        from treecast.kernels.schedule.streams import breadth_first
+        from treecast.schedule.kernels.streams import breadth_first
 
         if self.served is not None:
             return self.served
@@ -74,7 +74,7 @@ class Tree:
     @cached_property
     def depth(self) -> Ints:
         """The number of arcs from the root to each node: int64 (N,); 0 outside."""
-        from treecast.kernels.schedule.streams import depths
+        from treecast.schedule.kernels.streams import depths
 
         return depths(self.parent, self.order)
 
@@ -120,7 +120,7 @@ class Tree:
     @cached_property
     def places(self) -> Ints:
         """The place of each node in a walk that goes down the tree before it goes on: int64 (N,); siblings in order."""
-        from treecast.kernels.schedule.trees import preorder
+        from treecast.schedule.kernels.trees import preorder
 
         return preorder(read_only(self.parent, np.int32), read_only(self.order, np.int32))[0]
 
@@ -241,7 +241,7 @@ class TreeSet:
 
         Raises ScheduleError when a tree does not lead to every rank.
         """
-        from treecast.kernels.schedule.trees import depths
+        from treecast.schedule.kernels.trees import depths
 
         depth = np.empty(self.parent.shape, np.int32)
         for tree, parent in enumerate(self.parent):
@@ -313,7 +313,7 @@ def find_meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
     >>> find_meeting_ways(disjoint_trees("star:4")) is None
     True
     """
-    from treecast.kernels.schedule.trees import sharing
+    from treecast.schedule.kernels.trees import sharing
 
     parent, ends = read_only(trees.parent, np.int32), trees.network.ranks
     used = np.full(2 * trees.network.nodes, -1, np.int32)

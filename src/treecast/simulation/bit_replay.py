@@ -87,8 +87,8 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
     It agrees with ``simulate``, in a fraction of the time and memory. Raises ScheduleError for other schedules, for messages
     that do not all go together, and when the sets do not fit in memory.
     """
-    from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.simulation.bit_replay import fill_translates, hear, say
+    from treecast.compiled import in_parallel
+    from treecast.simulation.kernels.bit_replay import fill_translates, hear, say
 
     # 1. Is it such a schedule, and is there room for the bits?
     cube, rows, faults = schedule.network, schedule.rows, faults or Faults()

@@ -75,7 +75,7 @@ class FaultSets:
 
 def sets_in_order(elements: int, start: int, stop: int, size: int) -> Ints:
     """Return the sets number ``start … stop-1`` of ``size`` of ``0 … elements-1``, in lexicographic order: int64 (sets, size)."""
-    from treecast.kernels.simulation.replay import next_sets
+    from treecast.simulation.kernels.replay import next_sets
 
     first, rank, low = list[int](), start, 0
     for place in range(size):
@@ -144,7 +144,7 @@ class SetReplay:
 
         The numbers are int64 (sets,).
         """
-        from treecast.kernels.simulation.replay import first_failing
+        from treecast.simulation.kernels.replay import first_failing
 
         lacking = np.zeros(len(sets), np.int64)
         index, node, atom = first_failing(sets, *self._given, lacking)

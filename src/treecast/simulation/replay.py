@@ -202,7 +202,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     without owners these are the contributions that are to come before the row.
     Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much to replay.
     """
-    from treecast.kernels.simulation import replay as kernels
+    from treecast.simulation.kernels import replay as kernels
 
     # 1. Atoms that every fault hits as a whole, and their moves.
     faults = faults or Faults()

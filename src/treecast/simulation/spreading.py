@@ -57,7 +57,7 @@ def _do_here(
     work: Callable[[Task], Result], tasks: Sequence[Task], name: str, until: Callable[[Result], bool]
 ) -> dict[int, Result]:
     """Do all tasks in threads of this process; those that begin when the last one is known are left out."""
-    from treecast.kernels.compiled import in_parallel
+    from treecast.compiled import in_parallel
 
     results: dict[int, Result] = {}
     ended = list[int]()  # tasks begin in order, so none before the last one is left out

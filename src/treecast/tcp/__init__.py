@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from treecast.errors import DeliveryError, Evicted, PlanError, UnlikeCallsError
 
 if TYPE_CHECKING:
-    from treecast.groups.terms import Said
+    from treecast.running.groups.terms import Said
     from treecast.tcp.comm import Comm
     from treecast.tcp.stores import Store
 
@@ -72,7 +72,7 @@ def init(
         Seconds within which all ranks have to come.
     **terms
         What becomes of calls when ranks fail, the same at all ranks: ``survive=1, deadline=30, late=None, sure=False,
-        on_failed="warn", on_error="abort", sums="by-rank", network=None``. ``treecast.groups.terms.Terms`` explains them.
+        on_failed="warn", on_error="abort", sums="by-rank", network=None``. ``treecast.running.groups.terms.Terms`` explains them.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def init(
     >>> comm.rank, comm.size                                        # doctest: +SKIP
     (0, 4)
     """
-    from treecast.groups.terms import Terms, check_alike
+    from treecast.running.groups.terms import Terms, check_alike
     from treecast.tcp.comm import Comm
     from treecast.tcp.meeting import TooLateError
     from treecast.tcp.proof import Tls, Trust, read_secret

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from treecast.calls import reader
-from treecast.calls.items import Span, cut, take_apart
-from treecast.calls.reader import Entries, Place, datatype_of, entries_of
+from treecast.running.calls import reader
+from treecast.running.calls.items import Span, cut, take_apart
+from treecast.running.calls.reader import Entries, Place, datatype_of, entries_of
 from treecast.tcp import library
 
 

@@ -5,21 +5,21 @@ from functools import partial, partialmethod
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from treecast.algorithms.spread import share
-from treecast.calls.call import Call
-from treecast.calls.collectives import OBJECTS, ROWS
-from treecast.calls.deaths import Deaths
-from treecast.calls.member import Member
-from treecast.calls.table import Caller, Failed, MethodRow, Plans, RankCall
-from treecast.calls.worker import Worker
 from treecast.errors import PlanError
-from treecast.groups.group import Group
-from treecast.groups.unlike import called
+from treecast.running.algorithms.spread import share
+from treecast.running.calls.call import Call
+from treecast.running.calls.collectives import OBJECTS, ROWS
+from treecast.running.calls.deaths import Deaths
+from treecast.running.calls.member import Member
+from treecast.running.calls.table import Caller, Failed, MethodRow, Plans, RankCall
+from treecast.running.calls.worker import Worker
+from treecast.running.groups.group import Group
+from treecast.running.groups.unlike import called
+from treecast.running.transport.sockets import Sockets
 from treecast.tcp import library
 from treecast.tcp.arguments import Reader
 from treecast.tcp.job import JoinedJob
 from treecast.tcp.messages import UNDEFINED, Messaging, Request
-from treecast.transport.sockets import Sockets
 
 if TYPE_CHECKING:
     from treecast.networks import Network
@@ -70,8 +70,8 @@ class Comm(Messaging, Member):
             self._go_by_plans(process.links[0].direct, where)
 
     def _go_by_plans(self, direct: Sockets, where: "Network", **how: Any) -> None:
-        from treecast.engine.lane import Lane  # planners, which most jobs do without
-        from treecast.engine.planned import Planned
+        from treecast.running.engine.lane import Lane  # planners, which most jobs do without
+        from treecast.running.engine.planned import Planned
 
         planned = Planned(partial(Lane, direct), where, **how)
         self._network, self._plans = planned.where.spec, planned.plans()
@@ -181,8 +181,8 @@ class Comm(Messaging, Member):
         self.is_new = False
 
     def _job_of(self, *given: Any) -> RankCall:
-        from treecast.engine.demands import job_of
-        from treecast.engine.lane import Lane
+        from treecast.running.engine.demands import job_of
+        from treecast.running.engine.lane import Lane
 
         return job_of(self._ours, partial(Lane, self.process.transport), *given)
 

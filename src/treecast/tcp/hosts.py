@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from treecast import __version__
 from treecast.errors import PlanError
-from treecast.jobs.command import start, watched
+from treecast.running.jobs.command import start, watched
 
 _OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE", "TREECAST_TAG", "TREECAST_LOGS")
 _OF_RANK = ("TREECAST_RANK", "TREECAST_SIZE", "TREECAST_JOIN")

@@ -12,22 +12,22 @@ from threading import Lock, Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, TypeVar
 
-from treecast.calls.messages import Mailbox
-from treecast.calls.sinks import attach, tell_ended, tell_joined
-from treecast.calls.worker import Turn, Worker
 from treecast.errors import Evicted, PlanError
-from treecast.groups.group import Group
-from treecast.groups.members import name_ranks, ranks_of
-from treecast.groups.terms import Carrier, Terms, check_alike, read_words
-from treecast.groups.waiting import Waiting
-from treecast.jobs.ending import end_unlike, end_with_the_job
-from treecast.jobs.program import flush, note
+from treecast.running.calls.messages import Mailbox
+from treecast.running.calls.sinks import attach, tell_ended, tell_joined
+from treecast.running.calls.worker import Turn, Worker
+from treecast.running.groups.group import Group
+from treecast.running.groups.members import name_ranks, ranks_of
+from treecast.running.groups.terms import Carrier, Terms, check_alike, read_words
+from treecast.running.groups.waiting import Waiting
+from treecast.running.jobs.ending import end_unlike, end_with_the_job
+from treecast.running.jobs.program import flush, note
+from treecast.running.transport.base import FrameError, FrameKind, Key, Steps, carry_out
+from treecast.running.transport.events import Event
+from treecast.running.transport.links import Links
+from treecast.running.transport.sockets import Sockets
 from treecast.tcp.meeting import Arrivals, Listener
 from treecast.tcp.reach import Notices, Reach
-from treecast.transport.base import FrameError, FrameKind, Key, Steps, carry_out
-from treecast.transport.events import Event
-from treecast.transport.links import Links
-from treecast.transport.sockets import Sockets
 
 if TYPE_CHECKING:
     from treecast.networks import Network

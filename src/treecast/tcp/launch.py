@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from treecast.errors import PlanError
-from treecast.groups.members import name_ranks
-from treecast.jobs.command import ending_the_job, start, torch_place
-from treecast.jobs.ending import end_all, ended_by_signals
-from treecast.jobs.watch import Ending, Watch, folder_of_job
+from treecast.running.groups.members import name_ranks
+from treecast.running.jobs.command import ending_the_job, start, torch_place
+from treecast.running.jobs.ending import end_all, ended_by_signals
+from treecast.running.jobs.watch import Ending, Watch, folder_of_job
 from treecast.tcp.hosts import deal_out, own_addresses, start_there
 from treecast.tcp.meeting import MeetingPlace, spell
 from treecast.tcp.proof import Trust

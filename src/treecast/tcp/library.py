@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.calls.reader import NUMPYS
+from treecast.running.calls.reader import NUMPYS
 
 ERR_TAG, ERR_COMM, ERR_RANK, ERR_REQUEST, ERR_ROOT, ERR_TRUNCATE = 4, 5, 6, 7, 8, 15
 
@@ -122,7 +122,7 @@ class Op:
 
     def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:  # noqa: N802
         """Leave the result of two buffers or arrays in the second. Raises ValueError, or TypeError, as a sum of them does."""
-        from treecast.calls.table import check_alike
+        from treecast.running.calls.table import check_alike
         from treecast.tcp.arguments import Reader
 
         reader = Reader(1)

@@ -19,8 +19,8 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple, cast
 
 from treecast.errors import PlanError
-from treecast.groups.members import name_ranks
-from treecast.groups.terms import read_words
+from treecast.running.groups.members import name_ranks
+from treecast.running.groups.terms import read_words
 from treecast.tcp.proof import LIMIT, PLACE, StrangerError, Trust, Who, greet, read_all
 
 _STRANGERS = 64

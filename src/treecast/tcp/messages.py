@@ -8,10 +8,10 @@ from functools import partial, partialmethod
 from operator import index
 from typing import Any
 
-from treecast.calls.messages import ANY, NOBODY, PeerMessage
-from treecast.calls.table import Caller
 from treecast.errors import PlanError
-from treecast.groups.group import Group
+from treecast.running.calls.messages import ANY, NOBODY, PeerMessage
+from treecast.running.calls.table import Caller
+from treecast.running.groups.group import Group
 from treecast.tcp import library
 from treecast.tcp.job import JoinedJob
 

@@ -12,12 +12,12 @@ from contextlib import suppress
 from threading import Event, Thread
 from time import monotonic, sleep
 
-from treecast.groups.members import ranks_of
-from treecast.groups.ways import ways_of
+from treecast.running.groups.members import ranks_of
+from treecast.running.groups.ways import ways_of
+from treecast.running.transport.base import FrameError, FrameKind, Key
+from treecast.running.transport.sockets import Sockets
 from treecast.tcp.meeting import OPENS, Arrivals, Seat, connect, send_record
 from treecast.tcp.proof import Trust, Who
-from treecast.transport.base import FrameError, FrameKind, Key
-from treecast.transport.sockets import Sockets
 
 _TAKEN = b"+"
 _NAP = 0.2  # seconds between two tries

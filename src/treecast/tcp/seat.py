@@ -13,8 +13,8 @@ from threading import Thread, main_thread
 
 from treecast import __version__
 from treecast.errors import PlanError
-from treecast.jobs.command import ending_the_job, start
-from treecast.jobs.ending import end_all, ended_by_signals
+from treecast.running.jobs.command import ending_the_job, start
+from treecast.running.jobs.ending import end_all, ended_by_signals
 
 
 def main() -> int:

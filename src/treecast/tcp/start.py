@@ -9,8 +9,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.errors import PlanError
-from treecast.groups.terms import Terms, check_alike
-from treecast.groups.ways import WIDE, ways_of
+from treecast.running.groups.terms import Terms, check_alike
+from treecast.running.groups.ways import WIDE, ways_of
+from treecast.running.transport.links import Links
+from treecast.running.transport.sockets import Sockets
 from treecast.tcp import meeting, stores
 from treecast.tcp.hosts import own_addresses
 from treecast.tcp.job import GoneError, JoinedJob, ended_at_exit, last_of
@@ -18,8 +20,6 @@ from treecast.tcp.meeting import Arrivals, Listener, MeetingPlace, Met, Seat, sp
 from treecast.tcp.proof import Trust, Who
 from treecast.tcp.reach import Reach
 from treecast.tcp.stores import Store
-from treecast.transport.links import Links
-from treecast.transport.sockets import Sockets
 
 if TYPE_CHECKING:
     from treecast.networks import Network

@@ -6,7 +6,7 @@ from time import monotonic, sleep
 from typing import Any, Protocol
 
 from treecast.errors import PlanError
-from treecast.groups.members import name_ranks
+from treecast.running.groups.members import name_ranks
 from treecast.tcp.meeting import Met, Seat, TooLateError
 from treecast.tcp.proof import Who
 

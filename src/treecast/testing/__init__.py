@@ -10,9 +10,9 @@ Examples
 >>> check_format("text")
 """
 
-from treecast.testing.formats import check_format
-from treecast.testing.networks import check_network
-from treecast.testing.plans import check_machine, check_maker, check_plan
-from treecast.testing.transports import check_transport
+from treecast.files.laws import check_format
+from treecast.running.laws.transports import check_transport
+from treecast.verification.laws.networks import check_network
+from treecast.verification.laws.plans import check_machine, check_maker, check_plan
 
 __all__ = ["check_format", "check_machine", "check_maker", "check_network", "check_plan", "check_transport"]

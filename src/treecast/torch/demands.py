@@ -7,11 +7,11 @@ from math import inf, prod
 from typing import Any
 
 from treecast.collectives import Demand
-from treecast.demands import redistribute as demand_of
-from treecast.demands.layouts import Redistributed, redistributed
+from treecast.collectives.demands import redistribute as demand_of
+from treecast.collectives.demands.layouts import Redistributed, redistributed
 from treecast.errors import PlanError
-from treecast.execution.layout import chunks_of, layout_at
 from treecast.plans import plan as make_plan
+from treecast.running.execution.layout import chunks_of, layout_at
 from treecast.schedule import Schedule
 from treecast.torch.group import divide
 from treecast.torch.running import BoundPlan, bind
@@ -176,7 +176,7 @@ def _entries(box: Any) -> int:
 
 
 def _said(placements: Sequence[Any]) -> tuple[tuple[str, ...], set[str]]:
-    """Return placements as ``treecast.demands`` has them, and the operations of partial sums."""
+    """Return placements as ``treecast.collectives.demands`` has them, and the operations of partial sums."""
     names, ops = list[str](), set[str]()
     for each in placements:
         if type(each) is tensors.Partial and each.reduce_op in _SUMS:

@@ -6,9 +6,9 @@ from inspect import signature
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from treecast.algorithms import personal, spread, sums
-from treecast.calls.collectives import ROWS
-from treecast.calls.table import Algorithm, MethodRow
+from treecast.running.algorithms import personal, spread, sums
+from treecast.running.calls.collectives import ROWS
+from treecast.running.calls.table import Algorithm, MethodRow
 from treecast.tcp.library import IN_PLACE
 from treecast.torch.tensors import torch
 from treecast.torch.work import dist, seconds_of

@@ -8,12 +8,12 @@ from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
-from treecast.calls.collectives import has_holes
-from treecast.calls.deaths import Deaths
-from treecast.calls.table import Caller, job_of
-from treecast.calls.worker import done
 from treecast.errors import DeliveryError, PlanError
-from treecast.groups.members import name_ranks
+from treecast.running.calls.collectives import has_holes
+from treecast.running.calls.deaths import Deaths
+from treecast.running.calls.table import Caller, job_of
+from treecast.running.calls.worker import done
+from treecast.running.groups.members import name_ranks
 from treecast.tcp import library
 from treecast.tcp.comm import Comm
 from treecast.torch.forms import CALLS, CallOptions, One

@@ -5,9 +5,9 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-from treecast.calls.messages import ANY, PeerMessage
-from treecast.calls.worker import done
 from treecast.errors import DeliveryError, TreecastError
+from treecast.running.calls.messages import ANY, PeerMessage
+from treecast.running.calls.worker import done
 from treecast.tcp.comm import Comm
 from treecast.torch.tensors import Reader, torch
 from treecast.torch.work import Work, dist, seconds_of

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from treecast.errors import PlanError
-from treecast.execution.layout import Ranges, digest_of, ranges_at
+from treecast.running.execution.layout import Ranges, digest_of, ranges_at
 from treecast.schedule import Schedule
 from treecast.schedule.sizes import chunk_bounds
 from treecast.torch.group import divide

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any, Unpack
 
 from treecast.errors import PlanError
-from treecast.groups.members import name_ranks
-from treecast.groups.terms import Said, Terms
+from treecast.running.groups.members import name_ranks
+from treecast.running.groups.terms import Said, Terms
 from treecast.tcp import init
 from treecast.tcp.comm import Comm
 from treecast.tcp.proof import Trust, Who, read_secret
@@ -29,7 +29,7 @@ def options(**terms: Unpack[Said]) -> None:
     ----------
     **terms
         What becomes of calls when ranks fail: ``survive=1, deadline=30, late=None, sure=False, on_failed="warn",
-        on_error="die", sums="by-rank", network=None``. ``treecast.groups.terms.Terms`` explains them. ``late`` is by default the
+        on_error="die", sums="by-rank", network=None``. ``treecast.running.groups.terms.Terms`` explains them. ``late`` is by default the
         timeout of the group. The errors of ``on_failed`` are DistBackendErrors.
 
     Raises

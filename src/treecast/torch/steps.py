@@ -3,9 +3,9 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from treecast.engine.transfers import transfers_of
 from treecast.errors import PlanError
-from treecast.execution.layout import Ranges
+from treecast.running.engine.transfers import transfers_of
+from treecast.running.execution.layout import Ranges
 from treecast.schedule import Schedule
 
 _TAGS = 1 << 40  # more than there are messages: peers match theirs by their order

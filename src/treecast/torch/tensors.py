@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.calls.reader import Entries, Place
+from treecast.running.calls.reader import Entries, Place
 from treecast.tcp.library import buffer
 
 torch: Any = import_module("torch")

@@ -7,8 +7,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from treecast.algorithms import sums
 from treecast.errors import PlanError
+from treecast.running.algorithms import sums
 from treecast.torch.forms import BY_ALGORITHM, One
 from treecast.torch.group import ProcessGroup, divide
 from treecast.torch.membership import group_of, living

@@ -9,7 +9,7 @@ from importlib import import_module
 from inspect import isfunction
 from typing import Any, TypeVar
 
-from treecast.calls.worker import Worker
+from treecast.running.calls.worker import Worker
 from treecast.torch.tensors import torch
 
 T = TypeVar("T")

@@ -168,7 +168,7 @@ class Case:
     @cached_property
     def arrival(self) -> NDArray[np.int32]:
         """The step at which each node first holds the first chunk of each atom: int32 (N, atoms)."""
-        from treecast.kernels.verification.rules import arrivals
+        from treecast.verification.kernels.rules import arrivals
 
         table = np.full((self.nodes, len(self.atoms)), NEVER, np.int32)
         table[self.atoms.table(self.part.given())] = 0
@@ -209,7 +209,7 @@ class Case:
     @cached_property
     def contributions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """For each node and atom of sums: the step from which all its contributions are there, and how often it sends the sum."""
-        from treecast.kernels.verification.rules import contributions
+        from treecast.verification.kernels.rules import contributions
 
         last, sends = np.zeros((2, self.nodes, self.sums), np.int32)
         rows, atoms = self.rows, self.atoms
@@ -223,7 +223,7 @@ class Case:
 
         And which rows bring some that are there already.
         """
-        from treecast.kernels.verification.rules import join
+        from treecast.verification.kernels.rules import join
 
         found, sums = find_moves(self.schedule, self.atoms), self.sums
         done, twice = np.full((self.nodes, sums), NEVER, np.int32), np.zeros(len(self.rows), np.bool_)
@@ -249,7 +249,7 @@ class Case:
     @property
     def depth(self) -> int:
         """The greatest number of arcs from the root to a node in a tree that the rows name; 0 when they name none."""
-        from treecast.kernels.verification.rules import tree_depths
+        from treecast.verification.kernels.rules import tree_depths
 
         one_root = self.schedule.orbit or not self.schedule.collective.all_source
         if not one_root or self.schedule.sparing or not self.affordable(self.trees * self.nodes):
@@ -316,7 +316,7 @@ class Case:
 
     def by_node(self, work: Callable[[int, int], object], keys: int | None = None) -> None:
         """Run ``work(low, high)`` for the two halves of the nodes (or of ``keys``) at once: each fills its half of a table."""
-        from treecast.kernels.compiled import in_parallel
+        from treecast.compiled import in_parallel
 
         total = self.nodes if keys is None else keys
         in_parallel(work, total, max(_FEW, -(-total // 2)))

@@ -19,7 +19,7 @@ def test_a_cache_cut_short(tmp_path):
 
 def test_a_terminal_is_told_once_what_takes_so_long(tmp_path):
     leader, follower = pty.openpty()
-    code = SUM + "from treecast.kernels.schedule import streams\nwith policy('compile'): streams.depths(depth, depth)"
+    code = SUM + "from treecast.schedule.kernels import streams\nwith policy('compile'): streams.depths(depth, depth)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,

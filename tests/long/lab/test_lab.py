@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from tests.lab.test_lab import needs_lab, needs_mpi, run
-from treecast import formats, plan
-from treecast.lab.wiring import LinkCut
+from treecast import plan
+from treecast.files import formats
+from treecast.running.lab.wiring import LinkCut
 
 
 @needs_lab

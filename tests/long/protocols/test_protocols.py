@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.tree_cases import TOLD, random_case, schedules
-from treecast.protocols import agrees
+from treecast.papers.protocols import agrees
 
 
 def test_many_trees():

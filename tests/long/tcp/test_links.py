@@ -4,7 +4,7 @@ import pytest
 
 from tests.tcp.test_links import PROGRAM, check_death, in_lab
 from tests.tcp.trials import NAMES
-from treecast.lab.wiring import LinkCut
+from treecast.running.lab.wiring import LinkCut
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,8 +6,8 @@ from array import array
 
 from mpi4py import MPI
 
-from treecast.algorithms import personal, spread, sums
-from treecast.groups.shape import Shape
+from treecast.running.algorithms import personal, spread, sums
+from treecast.running.groups.shape import Shape
 
 
 def bytes_of(salt, source, target, size):

@@ -15,10 +15,10 @@ from mpi4py import MPI
 
 from tests.mpi.ways.collectives import COLLECTIVES
 from treecast.errors import DeliveryError
-from treecast.groups.terms import Terms
-from treecast.groups.unlike import called
-from treecast.groups.words import Words
 from treecast.mpi.comm.state import Base
+from treecast.running.groups.terms import Terms
+from treecast.running.groups.unlike import called
+from treecast.running.groups.words import Words
 
 _COUNTED = {"Isend", "Irecv", "Barrier", "Bcast", "Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv"}
 _COUNTED |= {"Gather", "Gatherv", "Scatter", "Scatterv"}

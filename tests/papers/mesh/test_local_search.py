@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.papers.mesh.test_bisection import distances, least
-from treecast.kernels.papers.annealing import anneal
 from treecast.networks import network
+from treecast.papers.kernels.annealing import anneal
 from treecast.papers.mesh.builders import local_search
 from treecast.papers.mesh.builders.bisection import is_contention_free, minimum, sends
 from treecast.papers.mesh.builders.eyes import total_distance

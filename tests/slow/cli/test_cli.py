@@ -17,9 +17,9 @@ import pytest
 
 from tests.cli.test_cli import PLAN
 from tests.cli.test_cli import answer as answer
-from treecast import formats
 from treecast.cli import main
-from treecast.kernels.compiled import policy
+from treecast.compiled import policy
+from treecast.files import formats
 from treecast.plans import plan
 
 TREECAST = [sys.executable, "-m", "treecast"]

@@ -5,8 +5,9 @@ import json
 import pytest
 
 import treecast
-from treecast import formats, verify
+from treecast import verify
 from treecast.cli import main
+from treecast.files import formats
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,8 @@ from PIL import Image
 
 from tests.drawing.test_look import contrast, s3
 from treecast.drawing.figures.charts import draw_times
-from treecast.drawing.figures.mesh_steps import draw_steps
 from treecast.drawing.figures.network import draw_network
 from treecast.drawing.figures.parallelogram import draw_parallelograms
-from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.figures.space_time import draw_run_on
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.look import Look, drawn_on
@@ -19,6 +17,8 @@ from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View
 from treecast.drawing.style import DARK
 from treecast.networks import network
+from treecast.papers.figures.mesh_steps import draw_steps
+from treecast.papers.figures.paths import draw_paths
 from treecast.papers.hypercube.times import MODELS, CubeProblem
 from treecast.papers.paths import node_disjoint_paths
 from treecast.plans import plan

@@ -7,10 +7,10 @@ from matplotlib.text import Text
 
 from tests.drawing.on_page import on_page
 from tests.drawing.test_mesh_figure import wormhole
-from treecast.drawing.figures.mesh_sources import draw_sources
-from treecast.drawing.figures.mesh_steps import draw_steps
 from treecast.drawing.pictures import draw, save
 from treecast.networks import Mesh
+from treecast.papers.figures.mesh_sources import draw_sources
+from treecast.papers.figures.mesh_steps import draw_steps
 
 pytestmark = pytest.mark.each(2)
 

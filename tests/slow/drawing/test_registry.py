@@ -10,16 +10,16 @@ from matplotlib.figure import Figure
 from tests.drawing.on_page import on_page
 from tests.drawing.test_registry import lengths, treeless, trees
 from treecast.drawing.figures.charts import draw_times
-from treecast.drawing.figures.mesh_sources import draw_sources
-from treecast.drawing.figures.mesh_steps import draw_steps
 from treecast.drawing.figures.parallelogram import draw_parallelograms
-from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.figures.space_time import draw_run_on
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View, choose
 from treecast.errors import TreecastError
 from treecast.networks import network
+from treecast.papers.figures.mesh_sources import draw_sources
+from treecast.papers.figures.mesh_steps import draw_steps
+from treecast.papers.figures.paths import draw_paths
 from treecast.papers.hypercube.times import CubeProblem
 from treecast.papers.paths import node_disjoint_paths
 from treecast.plans import plan

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tests.simulation.test_replay import COPYING, draw_faults, of_any_collective
 from tests.strategies import examples
-from treecast.execution.election import elect
+from treecast.running.execution.election import elect
 from treecast.simulation.lies import verdicts
 
 pytestmark = pytest.mark.each(3)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from treecast.errors import FaultError, PlanError
-from treecast.execution.local import run
 from treecast.plans import plan
+from treecast.running.execution.local import run
 from treecast.simulation.faults import Faults
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.formats.test_golden import FILES, digest, record, recorded
-from treecast import formats
 from treecast.errors import FormatError
+from treecast.files import formats
 from treecast.schedule import COLUMNS, Rows
 from treecast.schedule.recipe import RENAMED
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import treecast
 from tests.networks.test_relays import multigraphs
-from treecast import formats
 from treecast.errors import PlanError
+from treecast.files import formats
 from treecast.networks.past_relays import whole_of
 
 

@@ -4,7 +4,7 @@ import hashlib
 import random
 
 from tests.formats.test_hostile import refusal
-from treecast import formats
+from treecast.files import formats
 from treecast.plans import plan
 
 

@@ -8,10 +8,10 @@ from tests.formats.msccl_files import relayed_allgather, ring_allreduce
 from tests.formats.test_msccl import RULES, judge_msccl, run
 from tests.interpreters.jobs import CUT, JOBS, SPECS, planned
 from tests.interpreters.msccl import interpret
-from treecast import formats
 from treecast.collectives import COLLECTIVES
-from treecast.formats import decode
-from treecast.formats.msccl.judge import recognises
+from treecast.files import formats
+from treecast.files.formats import decode
+from treecast.files.formats.msccl.judge import recognises
 from treecast.plans import plan
 from treecast.verification.verifier import verify
 

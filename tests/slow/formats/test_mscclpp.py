@@ -4,8 +4,8 @@ import pytest
 
 from tests.formats.test_mscclpp import carry_out, judge_plan
 from tests.interpreters.jobs import CUT, JOBS, SPECS, planned
-from treecast import formats
 from treecast.errors import FormatError
+from treecast.files import formats
 from treecast.plans import plan
 from treecast.plans.after.past_relays import past_relays
 

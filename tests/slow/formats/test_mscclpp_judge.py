@@ -6,7 +6,7 @@ import pytest
 
 import treecast
 from tests.formats.test_mscclpp_judge import WRITTEN, check_alterations, judge_plan
-from treecast import formats
+from treecast.files import formats
 
 
 @pytest.mark.each(3)

@@ -5,11 +5,11 @@ import pytest
 from tests.formats.test_operations import BOTH, carry_out, each_wait_of_a_sum_is_needed
 from tests.formats.test_table import said
 from tests.interpreters.jobs import CUT, JOBS, WIRED, planned
-from treecast import formats
 from treecast.errors import FormatError
-from treecast.formats import Told
+from treecast.files import formats
+from treecast.files.formats import Told
+from treecast.files.programs.messages import messages_of
 from treecast.plans import plan
-from treecast.programs.messages import messages_of
 from treecast.verification.verifier import verify
 
 QUICK = ("tree:2,2", CUT, WIRED)

@@ -6,7 +6,7 @@ import sys
 
 def test_a_new_file_is_all_that_a_format_needs(tmp_path):
     (tmp_path / "counting.py").write_text(
-        "from treecast.formats.registry import exporter\n"
+        "from treecast.files.formats.registry import exporter\n"
         "@exporter('count', suffix='.count', summary='how many rows')\n"
         "def encode(schedule):\n    return b'%d' % len(schedule)\n"
     )

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.formats.test_round_trip import small_files
-from treecast import formats
 from treecast.errors import FormatError
+from treecast.files import formats
 
 
 def changed(data):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.formats.test_simgrid import replayed, with_simgrid
 from tests.test_claims import ROOT, row_of
-from treecast import formats
+from treecast.files import formats
 from treecast.plans import plan
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from tests.formats.test_table import lines_of
-from treecast import formats
 from treecast.errors import TreecastError
+from treecast.files import formats
 from treecast.plans import plan
 from treecast.verification.verifier import verify
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from treecast.jobs.ending import end_all, letter_of, processes_of
+from treecast.running.jobs.ending import end_all, letter_of, processes_of
 
 STUBBORN = """
 import os, signal, subprocess, sys

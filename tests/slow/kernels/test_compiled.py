@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from tests.kernels.test_compiled import SUM, python
-from treecast.kernels import compiled
+from treecast import compiled
 
 
 def test_small_work_imports_no_compiler(tmp_path):
@@ -56,7 +56,7 @@ def test_a_full_disk(tmp_path):
 
 
 def test_what_has_been_compiled_is_known_without_the_compiler(tmp_path):
-    asked = "from treecast.kernels import compiled\nfrom treecast.kernels.schedule import trees\n"
+    asked = "from treecast.kernels import compiled\nfrom treecast.schedule.kernels import trees\n"
     asked += "print(trees.depths.stored_name in compiled._stored())"
     assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "False\n"
     python(SUM, NUMBA_CACHE_DIR=str(tmp_path))
@@ -76,7 +76,7 @@ def test_a_change_of_a_file_concerns_the_kernels_of_those_that_import_it(tmp_pat
         file.write("# changed\n")
     after = stamps()
     every = {file.relative_to(tmp_path): file.read_text() for file in tmp_path.rglob("*.py")}
-    users = {name for name, text in every.items() if "treecast.kernels.dice import" in text}
+    users = {name for name, text in every.items() if "treecast.networks.kernels.dice import" in text}
     assert len(users) > 3
     assert {name for name in before if before[name] != after[name]} == users | {Path("dice.py")}
     with open(tmp_path / "compiled.py", "a") as file:

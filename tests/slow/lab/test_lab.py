@@ -12,8 +12,8 @@ import pytest
 from tests.lab.test_lab import needs_lab, needs_mpi, outside_view, run
 from treecast import network
 from treecast.errors import LabError
-from treecast.lab import outside
-from treecast.lab.wiring import LinkCut, bucket, plan_wiring
+from treecast.running.lab import outside
+from treecast.running.lab.wiring import LinkCut, bucket, plan_wiring
 
 HERE = Path(__file__).parent
 

@@ -64,7 +64,7 @@ def test_to_survive_a_job_has_to_be_launched():
 
 
 NAMES = (
-    "import json; from treecast.calls.collectives import FAR_FROM, OBJECTS, ROWS; "
+    "import json; from treecast.running.calls.collectives import FAR_FROM, OBJECTS, ROWS; "
     "planned = [name for name, row in ROWS.items() if row.planned]; "
     "print(json.dumps([{name: row.own_from for name, row in ROWS.items()}, [*OBJECTS], planned, FAR_FROM]))"
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treecast import formats
+from treecast.files import formats
 from treecast.plans import plan
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify

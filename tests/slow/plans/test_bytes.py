@@ -14,8 +14,8 @@ from tests.networks.test_relays import multigraphs
 from tests.plans.test_bytes import SPEED, figures
 from tests.plans.test_bytes import two as two
 from tests.strategies import examples
-from treecast import formats
 from treecast.cli import main
+from treecast.files import formats
 from treecast.networks import network
 from treecast.plans.timing import time_plan
 from treecast.schedule.costs import Costs

@@ -5,8 +5,9 @@ import shlex
 import pytest
 
 from tests.plans.test_recipe import ASKED
-from treecast import formats, plan
+from treecast import plan
 from treecast.cli import main
+from treecast.files import formats
 
 
 @pytest.mark.parametrize(("kind", "spec", "options"), ASKED)

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from tests.plans.test_unequal_allgather import least
 from tests.plans.whole.one_port.oracle import replay
-from treecast import formats, simulate
+from treecast import simulate
 from treecast.cli import main
 from treecast.cli.lengths import parse_lengths
 from treecast.errors import PlanError
+from treecast.files import formats
 from treecast.networks import network
 from treecast.plans import builders, plan
 from treecast.verification.verifier import verify

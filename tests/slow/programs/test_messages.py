@@ -4,7 +4,7 @@ import pytest
 
 from tests.interpreters.jobs import JOBS, planned
 from tests.programs.test_messages import listed, replayed
-from treecast.programs.messages import messages_of
+from treecast.files.programs.messages import messages_of
 
 
 @pytest.mark.parametrize(("kind", "spec"), JOBS)

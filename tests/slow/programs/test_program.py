@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tests.interpreters.jobs import JOBS, SPECS, planned
-from treecast import formats
-from treecast.formats.goal import read_goal
-from treecast.programs.messages import chunk_places, messages_of, of_schedule
-from treecast.programs.order import find_order, find_pairs
-from treecast.programs.program import ADD
+from treecast.files import formats
+from treecast.files.formats.goal import read_goal
+from treecast.files.programs.messages import chunk_places, messages_of, of_schedule
+from treecast.files.programs.order import find_order, find_pairs
+from treecast.files.programs.program import ADD
 
 COLUMNS = ("rank", "to", "source", "tag", "size", "waiting", "wait", "begun")
 

@@ -9,7 +9,7 @@ from tests.strategies import examples
 from tests.tree_cases import SHAPES, TOLD, cases, changed, network_of, on_path, schedules, with_rows
 from treecast import plan, verify
 from treecast.errors import ScheduleError
-from treecast.protocols import agrees, differences, run_protocol
+from treecast.papers.protocols import agrees, differences, run_protocol
 
 pytestmark = pytest.mark.each(2)
 

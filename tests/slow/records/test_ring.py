@@ -15,7 +15,7 @@ import pytest
 import treecast
 from tests.mpi.conftest import missing
 from treecast.cli import main
-from treecast.records.ring import read_ring
+from treecast.files.records.ring import read_ring
 
 JOB = Path(__file__).parents[2] / "records" / "stops.py"
 TOOL = shutil.which("torchfrtrace") or str(Path(sys.executable).with_name("torchfrtrace"))

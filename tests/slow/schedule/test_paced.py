@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import examples, paced
-from treecast.formats import load, save
+from treecast.files.formats import load, save
 
 
 @examples(30)

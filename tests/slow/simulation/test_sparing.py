@@ -12,8 +12,8 @@ from tests.oracles.plain import replay_sparing, sends_that_took_place
 from tests.papers.hypercube.test_dimension_order import KINDS, MODELS, without_the_last_step
 from tests.simulation.test_sparing import any_sparing, both_ways, links, planned, served, served_by
 from tests.strategies import examples
-from treecast.execution.local import run
 from treecast.plans import plan
+from treecast.running.execution.local import run
 from treecast.schedule import Rows
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate

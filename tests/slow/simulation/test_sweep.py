@@ -6,7 +6,7 @@ from multiprocessing import get_context
 import pytest
 
 from tests.simulation.test_sweep import CASES, found_of, over_trees
-from treecast import formats
+from treecast.files import formats
 from treecast.plans import plan
 from treecast.simulation.sweeps import sweep
 

@@ -22,7 +22,7 @@ import numpy as np
 import treecast.tcp
 from tests.tcp.threads import run_ranks
 from treecast.errors import PlanError
-from treecast.kernels import compiled
+from treecast import compiled
 
 def bcast(comm):
     data = np.full(200_000, 7.0 if comm.rank == 1 else 0.0)
@@ -60,7 +60,7 @@ def test_a_child_neither_hangs_nor_says_anything(after):
 def test_a_child_compiles_though_another_thread_of_its_parent_did():
     program = """
 import os, threading
-from treecast.kernels import compiled
+from treecast import compiled
 held, go = threading.Event(), threading.Event()
 
 def hold():

@@ -9,7 +9,7 @@ import pytest
 from tests.tcp.test_launch import launch
 from tests.tcp.test_links import PLANNED, PROGRAM, all_go_over_links, check_death, in_lab
 from tests.tcp.test_links import told_rate as told_rate
-from treecast.lab.wiring import LinkCut
+from treecast.running.lab.wiring import LinkCut
 
 
 def test_every_call_over_links_alone():

@@ -5,9 +5,9 @@ import contextlib
 import pytest
 
 from tests.transport.test_laws import join
-from treecast.testing import transports
-from treecast.transport.links import Links
-from treecast.transport.sockets import Sockets
+from treecast.running.laws import transports
+from treecast.running.transport.links import Links
+from treecast.running.transport.sockets import Sockets
 
 
 @contextlib.contextmanager

@@ -66,7 +66,7 @@ def test_the_day_one_negatives_hold_without_asserts(tmp_path):
     """Under ``python -O`` asserts are gone; the checks must not be."""
     script = """
 from treecast.collectives import Collective
-from treecast.formats import decode, encode
+from treecast.files.formats import decode, encode
 from treecast.models import model
 from treecast.networks import network
 from treecast.schedule import Payloads, Rows, Schedule

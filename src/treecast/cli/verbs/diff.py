@@ -12,7 +12,8 @@ def diff(before: File, after: File, /, *, as_json: Json = False) -> int:
 
     Nodes are the same if they have the same labels, so the second plan may be on the network without its broken parts.
     """
-    from treecast import api, formats
+    from treecast import api
+    from treecast.files import formats
     from treecast.plans.timing import seconds_of
 
     old, new = formats.load(before), formats.load(after)

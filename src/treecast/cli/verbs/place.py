@@ -35,7 +35,7 @@ def place(
     Example: treecast place fabric.ibnetdiscover --for tp8,dp12 --write slurm -o hosts.txt
     """
     from treecast.advice import placing
-    from treecast.files import write_whole
+    from treecast.writing import write_whole
 
     if (output is not None and write is None) or (write is not None and as_json and output is None):
         raise TreecastError(

@@ -65,7 +65,7 @@ def plan(
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
     from treecast import plans
-    from treecast.formats.registry import format_of_name
+    from treecast.files.formats.registry import format_of_name
     from treecast.networks.past_relays import straight_of, whole_of
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of

@@ -31,8 +31,8 @@ def program(
         The construction; the default is the best of those that know a node's rows from its label.
     """
     from treecast import plans
+    from treecast.papers.protocols import BUILDERS
     from treecast.plans.request import request
-    from treecast.protocols import BUILDERS
 
     if job.targets or job.lengths is not None or job.files is not None:
         raise TreecastError(

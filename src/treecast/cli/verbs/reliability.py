@@ -110,7 +110,7 @@ def reliability(
 
 def _read_chances(text: str) -> float | dict[str, float]:
     """Return a probability, or those in a file. Raises TreecastError when it is neither."""
-    from treecast.files import read_whole, spell_path
+    from treecast.writing import read_whole, spell_path
 
     if (chance := _chance(text)) is not None:
         return chance

@@ -36,7 +36,8 @@ def repair(
     output
         Write the new schedule to this file.
     """
-    from treecast import formats, plans
+    from treecast import plans
+    from treecast.files import formats
     from treecast.plans.timing import seconds_of
     from treecast.verification.verifier import verify
 

@@ -29,8 +29,8 @@ def simulate(
     distributed
         Let every node of a scatterv or gatherv, or of gossip on a hypercube, work out its sends on its own, and compare them.
     """
-    from treecast import protocols
     from treecast.drawing.text import completion_text
+    from treecast.papers import protocols
     from treecast.simulation import replay
     from treecast.simulation.lies import replay_lies
     from treecast.units import spell_seconds

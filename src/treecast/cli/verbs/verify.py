@@ -59,7 +59,7 @@ def verify(
     output
         Also write the schedule to this file if it is right.
     """
-    from treecast import formats
+    from treecast.files import formats
     from treecast.plans.timing import seconds_of
     from treecast.simulation import sweeps
     from treecast.simulation.spreading import processes

@@ -90,7 +90,7 @@ def warm_up() -> int:
     small work runs without compiled code, and large work compiles its kernels when it needs them.
     """
     from treecast.cli import main
-    from treecast.kernels.compiled import policy
+    from treecast.compiled import policy
     from treecast.progress import report
 
     with tempfile.TemporaryDirectory() as folder, chdir(folder), console.progress("compiling"), policy("compile"):

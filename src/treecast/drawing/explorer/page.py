@@ -24,7 +24,7 @@ from treecast.drawing.registry import View, frame_of, picture
 from treecast.drawing.shapes import centre_of
 from treecast.drawing.style import short_spec
 from treecast.errors import TreecastError
-from treecast.formats.native import digest_of
+from treecast.files.formats.native import digest_of
 from treecast.lower_bounds import best
 from treecast.ragged import starts
 from treecast.schedule import Schedule

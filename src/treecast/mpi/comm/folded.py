@@ -6,16 +6,16 @@ from typing import Any
 
 from mpi4py import MPI
 
-from treecast.algorithms import sums
-from treecast.algorithms.little import LITTLE, block, copy_here
-from treecast.algorithms.sums import SumTask, fold, width_of
-from treecast.calls.call import Call
-from treecast.calls.table import Algorithm, Failed
-from treecast.groups.group import Group
-from treecast.groups.memory import scratch
-from treecast.groups.shape import Shape
 from treecast.mpi.together import alltoall
-from treecast.transport.base import SMALL, Piece, Steps
+from treecast.running.algorithms import sums
+from treecast.running.algorithms.little import LITTLE, block, copy_here
+from treecast.running.algorithms.sums import SumTask, fold, width_of
+from treecast.running.calls.call import Call
+from treecast.running.calls.table import Algorithm, Failed
+from treecast.running.groups.group import Group
+from treecast.running.groups.memory import scratch
+from treecast.running.groups.shape import Shape
+from treecast.running.transport.base import SMALL, Piece, Steps
 
 _BYTE = MPI.BYTE
 _PREFIXES = {sums.scan: sums.UP_TO, sums.exscan: sums.BEFORE}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from treecast.calls.collectives import ROWS
 from treecast.errors import PlanError
+from treecast.running.calls.collectives import ROWS
 
 LISTS = frozenset({list, tuple})
 WRONG = PlanError, TypeError, ValueError, AttributeError, IndexError, BufferError, KeyError

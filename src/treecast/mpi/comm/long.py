@@ -15,15 +15,15 @@ from typing import Any
 
 from mpi4py import MPI
 
-from treecast.algorithms.little import Little, block, plan_of
-from treecast.algorithms.packed import PackedCall
-from treecast.calls.call import Call
-from treecast.calls.table import Algorithm, Failed
-from treecast.groups.memory import scratch
-from treecast.groups.shape import Shape
 from treecast.mpi.together import MpiTogether
-from treecast.transport.base import Piece, Steps
-from treecast.transport.marks import SOFT
+from treecast.running.algorithms.little import Little, block, plan_of
+from treecast.running.algorithms.packed import PackedCall
+from treecast.running.calls.call import Call
+from treecast.running.calls.table import Algorithm, Failed
+from treecast.running.groups.memory import scratch
+from treecast.running.groups.shape import Shape
+from treecast.running.transport.base import Piece, Steps
+from treecast.running.transport.marks import SOFT
 
 NOTHING = (b"", 0, 0)
 """What is kept of a part of a call that nobody can ask for."""

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from mpi4py import MPI
 
-from treecast.algorithms.little import LONG, Little, block
-from treecast.algorithms.packed import ROOM, TRIES, PackedCall
-from treecast.calls.table import Algorithm
 from treecast.errors import PlanError
 from treecast.mpi.comm.folded import fold_by_mpi
 from treecast.mpi.comm.forms import LISTS
-from treecast.transport.base import Piece
+from treecast.running.algorithms.little import LONG, Little, block
+from treecast.running.algorithms.packed import ROOM, TRIES, PackedCall
+from treecast.running.calls.table import Algorithm
+from treecast.running.transport.base import Piece
 
 _BYTE = MPI.BYTE
 _LITTLE = 4096  # bytes whose copy has new memory

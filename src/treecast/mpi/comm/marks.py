@@ -8,7 +8,7 @@ from zlib import crc32
 
 from mpi4py import MPI
 
-from treecast.jobs.program import job_file
+from treecast.running.jobs.program import job_file
 
 _HEAD = 8  # bytes that say how often calls were entered or left: odd inside one
 _made = Counter[str]()  # marks of communicators of the same ranks, which all make in the same order

@@ -16,23 +16,23 @@ from typing import Any, NamedTuple, TypeVar
 
 from mpi4py import MPI
 
-from treecast.algorithms.little import plan_of
-from treecast.algorithms.packed import PackedCall
-from treecast.calls.call import Call
-from treecast.calls.collectives import ROWS
-from treecast.calls.sums import COUNT
-from treecast.calls.table import Failed, MethodRow, RankCall, job_of
-from treecast.groups.pace import AHEAD
-from treecast.groups.terms import Terms
-from treecast.groups.unlike import COMPARED
-from treecast.groups.words import Words
 from treecast.mpi.comm.forms import BUFFERS, LISTS, WRONG, form_of_call, in_order
 from treecast.mpi.comm.long import NOTHING, LongCalls
 from treecast.mpi.comm.makers import Copies, Make, folder, maker, packer
 from treecast.mpi.comm.state import CommState
 from treecast.mpi.together import MpiTogether
-from treecast.transport.base import SMALL
-from treecast.transport.marks import PARTS
+from treecast.running.algorithms.little import plan_of
+from treecast.running.algorithms.packed import PackedCall
+from treecast.running.calls.call import Call
+from treecast.running.calls.collectives import ROWS
+from treecast.running.calls.sums import COUNT
+from treecast.running.calls.table import Failed, MethodRow, RankCall, job_of
+from treecast.running.groups.pace import AHEAD
+from treecast.running.groups.terms import Terms
+from treecast.running.groups.unlike import COMPARED
+from treecast.running.groups.words import Words
+from treecast.running.transport.base import SMALL
+from treecast.running.transport.marks import PARTS
 
 _BYTE = MPI.BYTE
 _EAGER = int(os.environ.get("OMPI_MCA_btl_sm_eager_limit", 4096))  # noqa: SIM112

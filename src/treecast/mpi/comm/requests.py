@@ -8,7 +8,7 @@ from typing import Any
 
 from mpi4py import MPI
 
-from treecast.calls.worker import Worker, done
+from treecast.running.calls.worker import Worker, done
 
 
 class PendingError:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from mpi4py import MPI
 
-from treecast.calls.deaths import Deaths
-from treecast.calls.sinks import attach, tell_ended, tell_joined
-from treecast.calls.table import Caller
-from treecast.calls.worker import Worker
-from treecast.groups.agreement import Broken
-from treecast.groups.group import Group
-from treecast.groups.terms import OVER_MPI, Carrier, Terms
-from treecast.groups.waiting import Waiting
-from treecast.jobs.ending import end_unlike
-from treecast.jobs.program import job_file, note, say_last
 from treecast.mpi.comm.marks import CallMark, before_the_end, not_before_the_end
 from treecast.mpi.reader import Reader
 from treecast.mpi.together import MpiTogether
 from treecast.mpi.transport import MpiTransport
-from treecast.transport.base import FrameError, FrameKind, Key, Steps, T, carry_out
-from treecast.transport.marks import PARTS
+from treecast.running.calls.deaths import Deaths
+from treecast.running.calls.sinks import attach, tell_ended, tell_joined
+from treecast.running.calls.table import Caller
+from treecast.running.calls.worker import Worker
+from treecast.running.groups.agreement import Broken
+from treecast.running.groups.group import Group
+from treecast.running.groups.terms import OVER_MPI, Carrier, Terms
+from treecast.running.groups.waiting import Waiting
+from treecast.running.jobs.ending import end_unlike
+from treecast.running.jobs.program import job_file, note, say_last
+from treecast.running.transport.base import FrameError, FrameKind, Key, Steps, T, carry_out
+from treecast.running.transport.marks import PARTS
 
 if TYPE_CHECKING:
     from treecast.mpi.plans import Plans

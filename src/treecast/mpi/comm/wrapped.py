@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from mpi4py import MPI
 
-from treecast.algorithms import sums
-from treecast.calls import objects
-from treecast.calls.call import Call
-from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
-from treecast.calls.deaths import Deaths
-from treecast.calls.member import Member
-from treecast.calls.table import Caller, Failed, Given, MethodRow, Plans, RankCall, adds, job_of, name_of
-from treecast.calls.worker import Worker
 from treecast.errors import PlanError
-from treecast.groups.group import Group
-from treecast.groups.shape import Shape
-from treecast.groups.terms import OVER_MPI, Terms, check_alike
-from treecast.groups.unlike import COMPARED
-from treecast.groups.words import NO_WORDS, Words
 from treecast.mpi.comm.folded import folded
 from treecast.mpi.comm.forms import WRONG, word_of
 from treecast.mpi.comm.quick import QuickCalls, Ready
 from treecast.mpi.comm.requests import Again, Pending, begin
 from treecast.mpi.comm.state import CommState, state_of
 from treecast.mpi.library import failed_ranks
-from treecast.transport.base import Steps
+from treecast.running.algorithms import sums
+from treecast.running.calls import objects
+from treecast.running.calls.call import Call
+from treecast.running.calls.collectives import OBJECTS, ROWS, least_bytes
+from treecast.running.calls.deaths import Deaths
+from treecast.running.calls.member import Member
+from treecast.running.calls.table import Caller, Failed, Given, MethodRow, Plans, RankCall, adds, job_of, name_of
+from treecast.running.calls.worker import Worker
+from treecast.running.groups.group import Group
+from treecast.running.groups.shape import Shape
+from treecast.running.groups.terms import OVER_MPI, Terms, check_alike
+from treecast.running.groups.unlike import COMPARED
+from treecast.running.groups.words import NO_WORDS, Words
+from treecast.running.transport.base import Steps
 
 _ULFM = "OMPI_MCA_mpi_ft_enable"  # which mpirun --with-ft ulfm sets
 _MADE_BY_ALL = ("Dup", "Dup_with_info", "Clone", "Create", "Split", "Split_type")
@@ -210,8 +210,8 @@ class Comm(Member, MPI.Intracomm):
             return (*call.carry_out(job), call)
 
     def _job_of(self, *given: Any) -> RankCall:
-        from treecast.engine.demands import job_of
         from treecast.mpi.plans import PlanLane
+        from treecast.running.engine.demands import job_of
 
         return job_of(self._state.rank, partial(PlanLane, self._state.plans.transport), *given)
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.engine.memory import Part
 from treecast.errors import FormatError, PlanError
-from treecast.execution.layout import (
+from treecast.networks import Network
+from treecast.running.engine.memory import Part
+from treecast.running.execution.layout import (
     Bytes,
     Layout,
     Share,
@@ -25,10 +26,9 @@ from treecast.execution.layout import (
     sums_at,
     true_data,
 )
-from treecast.execution.on_files import check_folder, check_target, flits_of, node_files, write_message
-from treecast.files import spell_path
-from treecast.networks import Network
+from treecast.running.execution.on_files import check_folder, check_target, flits_of, node_files, write_message
 from treecast.schedule import Schedule
+from treecast.writing import spell_path
 
 # Counts of entries are C ints there, and an entry of ours is a byte.
 _LARGEST = 2**31 - 1  # bytes of a message, in MPI before version 4

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from treecast.mpi.transport import MpiTransport
 from treecast.networks import Network
-from treecast.transport.base import FrameKind, Key
+from treecast.running.transport.base import FrameKind, Key
 
 _LOOK = 0.05  # seconds after which it is asked again whether the words that are there will do
 _RELAYS = 16  # neighbours at most who pass on words that they hear

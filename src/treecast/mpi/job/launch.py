@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import Thread
 
 from treecast.errors import PlanError
-from treecast.jobs.command import ending_the_job, torch_place, watched
-from treecast.jobs.ending import end_all, ended_by_signals
-from treecast.jobs.watch import Ending, folder_of_job
 from treecast.mpi.job.watch import MpiWatch
-from treecast.transport.base import SMALL
+from treecast.running.jobs.command import ending_the_job, torch_place, watched
+from treecast.running.jobs.ending import end_all, ended_by_signals
+from treecast.running.jobs.watch import Ending, folder_of_job
+from treecast.running.transport.base import SMALL
 
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",

@@ -17,13 +17,13 @@ from treecast.description import (
     spell_counts,
     spell_ranges,
 )
-from treecast.engine.engine import PartOutcome
 from treecast.errors import PlanError
-from treecast.execution.layout import Ranges, ranges, ranges_at, ranges_by_node
-from treecast.execution.outcome import Outcome
-from treecast.jobs.watch import TIMED_OUT
 from treecast.mpi.job.data import Prepared, Source, true_memory
 from treecast.mpi.job.records import Record
+from treecast.running.engine.engine import PartOutcome
+from treecast.running.execution.layout import Ranges, ranges, ranges_at, ranges_by_node
+from treecast.running.execution.outcome import Outcome
+from treecast.running.jobs.watch import TIMED_OUT
 from treecast.schedule import Schedule, describe_job
 from treecast.schedule.description import survived_by
 from treecast.simulation.faults import describe_delivery

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from treecast.jobs.program import note
-from treecast.jobs.watch import Spell, letters
+from treecast.running.jobs.program import note
+from treecast.running.jobs.watch import Spell, letters
 
 Record = Mapping[str, Any]
 """The report of a rank, as JSON can hold it; ``error`` alone when it could not take part."""

@@ -18,13 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecast import formats
-from treecast.engine.engine import Engine, MovingChunk
-from treecast.engine.transfers import Peers, Transfer, transfers_of
 from treecast.errors import FaultError, PlanError, TreecastError
-from treecast.execution.layout import Bytes
-from treecast.jobs.program import end_daemon, flush
-from treecast.jobs.watch import letters, note_began
+from treecast.files import formats
 from treecast.mpi.job import data as data_of
 from treecast.mpi.job import records
 from treecast.mpi.job.data import Prepared
@@ -33,9 +28,14 @@ from treecast.mpi.job.outcome import MpiRun, conclude, record_of
 from treecast.mpi.job.records import Record
 from treecast.mpi.library import load_mpi
 from treecast.mpi.plans import PlanTransport
+from treecast.running.engine.engine import Engine, MovingChunk
+from treecast.running.engine.transfers import Peers, Transfer, transfers_of
+from treecast.running.execution.layout import Bytes
+from treecast.running.jobs.program import end_daemon, flush
+from treecast.running.jobs.watch import letters, note_began
+from treecast.running.transport.base import Ticket
 from treecast.schedule import Schedule
 from treecast.simulation.faults import parse_faults
-from treecast.transport.base import Ticket
 
 _FAULT_TOLERANT = "OMPI_MCA_mpi_ft_enable"  # in the environment of ranks: 1 under ``--with-ft ulfm``
 CUT_OFF = 5

@@ -7,8 +7,6 @@ from collections.abc import Collection
 from pathlib import Path
 
 from treecast.errors import PlanError
-from treecast.jobs.ending import letter_of
-from treecast.jobs.watch import TIMED_OUT, Ending, folder_of_job
 from treecast.mpi.job import records
 from treecast.mpi.job import run as runs
 from treecast.mpi.job.data import find_source
@@ -17,6 +15,8 @@ from treecast.mpi.job.outcome import MpiRun, conclude
 from treecast.mpi.job.run import CUT_OFF, Ask, RunRequest
 from treecast.mpi.job.watch import MpiWatch
 from treecast.mpi.library import MISSING, has_mpi4py, inside_mpirun
+from treecast.running.jobs.ending import letter_of
+from treecast.running.jobs.watch import TIMED_OUT, Ending, folder_of_job
 from treecast.schedule import Schedule
 
 _LEAVING = 10.0  # seconds that ranks whose records are there have to end

@@ -7,9 +7,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from treecast.groups.members import name_ranks
-from treecast.jobs.ending import ended_by_signals, letter_of
-from treecast.jobs.watch import PATIENCE, Ending, Spell, Watch
+from treecast.running.groups.members import name_ranks
+from treecast.running.jobs.ending import ended_by_signals, letter_of
+from treecast.running.jobs.watch import PATIENCE, Ending, Spell, Watch
 
 _STARTING = 1  # of Open MPI's ompi_mpi_state: MPI_Init has begun and is not over
 _FINISHING = frozenset({3, 4, 5})  # MPI_Finalize has begun

@@ -13,11 +13,11 @@ import numpy as np
 from treecast.lower_bounds import best
 from treecast.networks import Hypercube
 from treecast.papers.hypercube.times import MODELS, CubeProblem, Time, claimed, measured
+from treecast.papers.protocols import agrees
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.ways.trees.hypercube import calling_trees
 from treecast.progress import report
-from treecast.protocols import agrees
 from treecast.schedule import Schedule
 from treecast.schedule.trees import find_meeting_ways, find_shared_arc
 from treecast.simulation.bit_replay import gossip

@@ -116,8 +116,8 @@ def _lemma_5(n: int) -> Claims:
 @cache  # one walk serves two lemmas
 def _walked(n: int) -> tuple[int, int, int, int]:
     """Walk every node of every tree to the root; return (arcs walked, depth, lost node, node with a shared arc)."""
-    from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.networks.star import walk_trees
+    from treecast.compiled import in_parallel
+    from treecast.networks.kernels.star import walk_trees
 
     star, places, limit = Star(n), permutations.place_values(n), star_trees.paper_depth(n)
     parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit, True), star.nodes, 1 << 15, "nodes")

@@ -12,6 +12,7 @@ import numpy as np
 
 from treecast.networks import network
 from treecast.networks.core import ints
+from treecast.papers.protocols import agrees
 from treecast.papers.statement import Claims, Statements
 from treecast.papers.trees import covers, scatters
 from treecast.papers.trees.cases import WeightedTree, random_cases, rooted_trees, tree_of
@@ -20,7 +21,6 @@ from treecast.plans import plan
 from treecast.plans.times.certificates import Certificates, certificates
 from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.progress import report
-from treecast.protocols import agrees
 from treecast.schedule import Schedule
 from treecast.schedule.trees import Tree
 from treecast.verification.verifier import verify

@@ -54,7 +54,7 @@ def certificates(tree: Tree, flits: Ints, ports: str = "one", collect: str = "sl
     paper's text, the token goes to the next child when the certificate of the one before has arrived. Children whose
     certificates say 0 flits are not told to begin. Raises PlanError for another way to collect.
     """
-    from treecast.kernels.schedule.streams import certificates as found
+    from treecast.schedule.kernels.streams import certificates as found
 
     if collect not in ("slots", "walk"):
         raise PlanError(f"certificates cannot be collected by {collect!r}: write slots or walk")

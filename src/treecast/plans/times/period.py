@@ -58,7 +58,7 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
     >>> min(each.pace for each in periods(found, model("one-port")))
     12
     """
-    from treecast.kernels.plans.periods import colours, place
+    from treecast.plans.kernels.periods import colours, place
 
     # 1. Tables of resources and of what waits for what; the least pace that the load allows.
     wanted = takes(machine, ways.network)

@@ -125,7 +125,7 @@ def listed(
     >>> [listed(found, model(name), [-found.heights]).steps for name in ("all-port", "one-port")]
     [4, 6]
     """
-    from treecast.kernels.plans.timetable import time_sends
+    from treecast.plans.kernels.timetable import time_sends
 
     # 1. Hops in blocks, where arcs differ.
     if machine.arcs and int(ways.lengths.max(initial=1)) > 1:  # a stream would be as slow as its slowest arc

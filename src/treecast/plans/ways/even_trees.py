@@ -103,7 +103,7 @@ def ways_over(network: Network, roots: list[int], up: NDArray[np.int32]) -> Ways
 @kept(64)  # a list schedule and periods ask for the same
 def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: float, seed: int) -> NDArray[np.int32]:
     """Return the arcs by which nodes hear in trees of even loads: int32 (trees, N); -1 at roots and where none leads."""
-    from treecast.kernels.plans.evening import even
+    from treecast.plans.kernels.evening import even
 
     arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
     up = _alike(network, top) if network.relays is None else _past_other_relays(network, top, seed)
@@ -187,7 +187,7 @@ def ways_about_nodes(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
 
 
 def _grown(job: Job[Network], roots: list[int], later: float) -> Ways:
-    from treecast.kernels.plans.growing import grow
+    from treecast.plans.kernels.growing import grow
 
     network, wanted = job.network, takes(job.model, job.network)
     arcs, top = arcs_of(network), np.array(roots, np.int64)

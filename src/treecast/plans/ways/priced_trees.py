@@ -93,7 +93,7 @@ def trees_by_price(
     ``room``: the load at which a resource with room for one send is full. ``later``: see ``LATER``. ``seed``: of the order of
     trees, and of owners. Raises PlanError where someone has no way.
     """
-    from treecast.kernels.plans.priced_trees import grow
+    from treecast.plans.kernels.priced_trees import grow
 
     (demand, first), arcs = collective.classes, arcs_of(network)
     # 1. the trees: of each share one, of sums for several one in and one out

@@ -82,7 +82,7 @@ def exchanged(
     each node gets each chunk as early as it can. ``shut``: who must not get which, bool (N, chunks). ``back``: from the last
     step to the first, over arcs turned round, so it brings sums together. Raises PlanError when somebody cannot be reached.
     """
-    from treecast.kernels.plans.rarest_first import spread
+    from treecast.plans.kernels.rarest_first import spread
 
     nodes, chunks = has.shape
     sent = np.empty((nodes * chunks, 3), np.int32)

@@ -76,7 +76,7 @@ class Ways:
 
     def lasting(self, delay: Ints) -> tuple[Ints, Ints]:
         """Return ``heights`` and ``below`` where hops arrive so much later each: int64 (hops,), the first in steps."""
-        from treecast.kernels.plans.timetable import measure
+        from treecast.plans.kernels.timetable import measure
 
         height, below = delay.astype(np.int64), np.ones(len(self), np.int64)
         measure(*self.followers, np.bincount(self.after, minlength=len(self)), delay, height, below)

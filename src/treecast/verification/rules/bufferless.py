@@ -57,7 +57,7 @@ class Relays:
     @cached_property
     def verdicts(self) -> NDArray[np.int8]:
         """For each piece that is sent: 0 it is right, 1 its node does not have it by then, 2 its node delayed it."""
-        from treecast.kernels.verification.rules import judge_relays
+        from treecast.verification.kernels.rules import judge_relays
 
         given = self.case.part.given()
         own = np.zeros((2, self.case.nodes), np.int64)

@@ -34,7 +34,7 @@ def copies(case: Case) -> Broken:
 
 
 def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
-    from treecast.kernels.verification.rules import arrivals
+    from treecast.verification.kernels.rules import arrivals
 
     # 1. When each node has what each tree carries.
     rows, atoms, carried = case.rows, case.atoms, _carried(case)
@@ -116,8 +116,8 @@ def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
     """Return the first two ways of one chunk to one node that share a node, link or arc, for each set of trees that carries a
     chunk.
     """
-    from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.schedule.trees import sharing
+    from treecast.compiled import in_parallel
+    from treecast.schedule.kernels.trees import sharing
 
     against, nodes, node = case.schedule.against, case.nodes, np.arange(case.nodes)
     parent = read_only(parent, np.int32)

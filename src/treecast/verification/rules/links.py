@@ -47,7 +47,7 @@ def _busy(
     room: int = 1,
 ) -> Broken:
     """Return the rows that begin while ``room`` rows of the same node and port are under way, and those that are crowded."""
-    from treecast.kernels.verification.rules import overlaps
+    from treecast.verification.kernels.rules import overlaps
 
     streams = case.streams
     node, port, clash = streams.at(node), streams.of(port), np.zeros(len(streams.row), np.bool_)
@@ -171,7 +171,7 @@ def contended(
 
     ``row[i]`` takes ``taken[i]`` under ``key[i]``; without keys each row has its own, so two never share a thing.
     """
-    from treecast.kernels.verification.rules import contended as clashing
+    from treecast.verification.kernels.rules import contended as clashing
 
     streams = case.streams
     # 1. Each stream takes all that its row does.

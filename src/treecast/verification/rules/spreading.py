@@ -32,8 +32,8 @@ def first_missing(case: Case, since: NDArray[np.int32], places: Places | None = 
     ``since``: the step from which each node has the first chunk of each atom, int32 (N, atoms). ``places``: those of other
     payloads and atoms.
     """
-    from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.verification.rules import not_held
+    from treecast.compiled import in_parallel
+    from treecast.verification.kernels.rules import not_held
 
     rows, atoms = case.rows, case.atoms
     payload, *tables = places or (rows.payload, atoms.start, atoms.atom, atoms.place)
@@ -48,7 +48,7 @@ def first_missing(case: Case, since: NDArray[np.int32], places: Places | None = 
 
 def delivered(case: Case) -> Broken:
     """Rule ``delivered``: after the last step every node holds all that the collective wants it to hold."""
-    from treecast.kernels.verification.rules import undelivered
+    from treecast.verification.kernels.rules import undelivered
 
     wanted, judged = case.schedule.part.wanted(), case.is_judged(case.atoms.bounds[:-1])
     first, stop = case.atoms.spans(wanted)

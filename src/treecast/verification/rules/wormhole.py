@@ -61,8 +61,8 @@ def depth_contention(schedule: Schedule, model: Model) -> int | None:
     parent = _behind(step, src, dst)
     if parent is None:
         return None
-    from treecast.kernels.schedule.trees import preorder
-    from treecast.kernels.verification.contention import unordered, unordered_pairs
+    from treecast.schedule.kernels.trees import preorder
+    from treecast.verification.kernels.contention import unordered, unordered_pairs
 
     Case(schedule, model).afford(int(network.distance(src, dst).sum()), "routes")
     forwards = parent < np.arange(len(parent))  # rows are sorted by step: parents all come first, or all last

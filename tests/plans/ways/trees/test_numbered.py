@@ -38,7 +38,7 @@ def test_no_biconnected_graph_is_refused(relays):
 
 def test_the_rule_alone_is_enough(monkeypatch):
     """A search that finds nothing leaves the trees of the rule."""
-    from treecast.kernels.plans import exchanges
+    from treecast.plans.kernels import exchanges
 
     monkeypatch.setattr(exchanges, "exchange", lambda *_: -1)
     independent_trees.cache_clear()

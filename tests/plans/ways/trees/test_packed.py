@@ -9,11 +9,11 @@ import pytest
 from tests.networks.test_flows import arc_flows, arc_ways, node_ways, random_graphs
 from treecast import plan, verify
 from treecast.errors import PlanError
-from treecast.kernels.plans import edmonds
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.flows import fewest_apart, fewest_ways
+from treecast.plans.kernels import edmonds
 from treecast.plans.ways.trees.independent import independent_trees
 from treecast.plans.ways.trees.packed import number_of_seed, packed_trees
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.oracles.star import parent_spg, parent_spt
 from treecast.errors import NetworkError, ScheduleError
-from treecast.kernels import star_node
 from treecast.networks import Star, permutations
+from treecast.networks.kernels import star_node
 from treecast.plans.ways.trees import star as star_trees
 from treecast.schedule.trees import TreeSet, find_meeting_ways, find_shared_arc
 

@@ -108,7 +108,7 @@ def test_copies_on_large_tori_come_by_rule_without_a_search(spec: str) -> None:
 
 
 def test_all_numbers_of_trees_share_one_budget(monkeypatch):
-    from treecast.kernels.plans import exchanges
+    from treecast.plans.kernels import exchanges
     from treecast.plans.ways.trees import packed
 
     where, climbed, exchange = network(nx.random_regular_graph(7, 300, seed=5)), [], exchanges.exchange

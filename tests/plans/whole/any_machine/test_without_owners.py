@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
-from treecast import formats
-from treecast.engine.memory import Additions, Part
-from treecast.engine.transfers import Transfer
 from treecast.errors import PlanError
-from treecast.execution.local import run
+from treecast.files import formats
 from treecast.networks import network
+from treecast.running.engine.memory import Additions, Part
+from treecast.running.engine.transfers import Transfer
+from treecast.running.execution.local import run
 from treecast.schedule import Payloads, Rows
 from treecast.simulation.faults import Faults
 

@@ -20,11 +20,11 @@ from tests.tree_cases import MODELS, ON_PATHS, WAYS, cases, changed, network_of,
 from treecast import plan, verify
 from treecast.cli.lengths import parse_lengths
 from treecast.errors import ScheduleError
-from treecast.kernels.schedule.streams import shoulder_taps
 from treecast.networks import network
 from treecast.networks.wired import graph_from
 from treecast.papers.trees.builders import one_tree
 from treecast.plans.ways.trees.spanning import breadth_first
+from treecast.schedule.kernels.streams import shoulder_taps
 
 
 @pytest.mark.parametrize(("count", "longest"), [(1, 4), (2, 4), (3, 3), (4, 2)])

@@ -1,7 +1,7 @@
 """Broadcast and multicast of the least total distance among few nodes, by a search of all broadcasts.
 
 Communication model: one-port, wormhole: in a step a node sends one message to any node, or receives one, or idles; ⌈log2 N⌉
-steps are the fewest, and TCD, the sum of all distances, should be small. The search (kernels/lower_bounds/broadcasts.py) knows no
+steps are the fewest, and TCD, the sum of all distances, should be small. The search (lower_bounds/kernels/broadcasts.py) knows no
 routes. Of the broadcasts of the least TCD it takes one whose messages never meet, with either order of the axes and half-duplex
 links. The model is that of Cang & Wu; recursion and search are treecast's.
 """

@@ -2,7 +2,7 @@
 
 Communication model: one-port, wormhole: in a step a node sends one message to any node, or receives one, or idles; ⌈log2 N⌉
 steps are the fewest, and TCD, the sum of all distances, should be small. Off powers of two some nodes have steps to spare, and
-the recursion of ``bisection`` gives only an upper bound. Simulated annealing at one temperature (kernels/papers/annealing.py)
+the recursion of ``bisection`` gives only an upper bound. Simulated annealing at one temperature (papers/kernels/annealing.py)
 changes which node has which role, and which role hears from which, and when. No two messages may meet, whatever the order of the
 axes. The seeds are fixed, so the result is always the same. Source: treecast's own.
 """
@@ -31,7 +31,7 @@ def shorten(sides: Shape, root: int, messages: Messages, least: int) -> Messages
 
     Every try begins from the broadcast given, and the first best one counts.
     """
-    from treecast.kernels.papers.annealing import anneal
+    from treecast.papers.kernels.annealing import anneal
 
     axes = [axis for axis, side in enumerate(sides) if side > 1]
     strides = np.array([prod(sides[axis + 1 :]) for axis in axes], np.int64)

@@ -1,7 +1,7 @@
 """The search for closed label sets by which every port is used alike: the method of least conflicts, with heat.
 
 It begins with any sets of x labels, closed or not, and exchanges labels one at a time until all are closed and the uses of any
-two ports differ by at most 1 (kernels/papers/label_search.py). A set that is not closed at the end gets the labels that it
+two ports differ by at most 1 (papers/kernels/label_search.py). A set that is not closed at the end gets the labels that it
 lacks. Source: treecast's own, after Minton, Johnston, Philips & Laird, "Minimizing Conflicts: a Heuristic Repair Method" (1992).
 """
 
@@ -22,7 +22,7 @@ def find(trees: TreeSet, masks: Ints, *, moves: int, hot: float, seed: int = 1, 
     each node but the root, fewer than k. ``hot``: how much worse a move may be at first; the heat falls to a fifth. The same
     ``seed`` gives the same sets. ``uses``, int64 (k,): how often each port is used already; it is added to.
     """
-    from treecast.kernels.papers.label_search import close, level, search
+    from treecast.papers.kernels.label_search import close, level, search
 
     k, nodes = len(trees), trees.network.nodes
     parent, port = trees.parent, trees.port.astype(np.int32)

@@ -181,7 +181,7 @@ class _Search:
                 return
 
     def _begins(self) -> Iterator[tuple[_Int32, _Int32, _Int32, NDArray[np.bool_], Ints]]:
-        from treecast.kernels.papers.cover import in_turn
+        from treecast.papers.kernels.cover import in_turn
 
         for number in range(_TRIES):
             parent, by, depth = np.full((3, self.trees, self.network.nodes), -1, np.int32)
@@ -216,8 +216,8 @@ class _Search:
         self, parent: _Int32, by: _Int32, depth: _Int32, used: NDArray[np.bool_], dealt: Ints
     ) -> tuple[int, _Tables]:
         """Return the steps and the tables of the best cover that is found from one beginning."""
-        from treecast.kernels.papers.cover import extend, prune
-        from treecast.kernels.papers.dealing import deal, hand_over, improve
+        from treecast.papers.kernels.cover import extend, prune
+        from treecast.papers.kernels.dealing import deal, hand_over, improve
 
         dealt[self.root] = 0
         known = (*self.arcs[:2], self.link, self.root)

@@ -115,7 +115,7 @@ def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, *, away: bool, nu
     Flit c of node v, of ``first[v] … stop[v]-1``, leaves or reaches the root in step c + ``offset[v]``. Flits towards the root
     go up a tree of the network with its arcs turned round. Raises PlanError when there are too many rows to hold.
     """
-    from treecast.kernels.schedule.streams import runs
+    from treecast.schedule.kernels.streams import runs
 
     node, low, high, shift = runs(tree.parent, tree.order, *tree.child_lists, first, stop, offset, _MOST_RUNS)
     if len(node) and node[0] < 0:
@@ -169,7 +169,7 @@ def _no_path(job: Job[Network]) -> str:
 )
 def shoulder_tap(job: Job[Network]) -> Built:
     """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as the nearer nodes let it."""
-    from treecast.kernels.schedule.streams import shoulder_taps
+    from treecast.schedule.kernels.streams import shoulder_taps
 
     network, collective, ports = job.network, job.collective, _ports(job)
     tree, lengths = breadth_first(network, collective.root, both_ways=True), lengths_of(collective)

@@ -55,7 +55,7 @@ def grown(
     (N,): which nodes need not be reached. ``most``: in how many trees a cable should be at most. ``deeper``: as of
     ``balanced_trees``.
     """
-    from treecast.kernels.plans.balancing import balance
+    from treecast.plans.kernels.balancing import balance
 
     kinds = (np.int64, np.int32, np.int32, np.int64, np.bool_, np.int64, np.int64)
     columns = (*arcs, relay, roots, _prices(most))

@@ -69,7 +69,7 @@ def pack(
 
 def completed(arcs: Arcs, root: int, up: NDArray[np.int32], depth: NDArray[np.int32], seed: int) -> bool:
     """Let parts of trees grow, by levels, until they lead everywhere; return whether they do. ``depth``: of nodes in them."""
-    from treecast.kernels.plans.edmonds import pack
+    from treecast.plans.kernels.edmonds import pack
 
     stuck = int(pack(*arcs[:5], root, number_of_seed(seed), up, depth))
     return stuck < 0 and not (np.delete(up, root, axis=1) < 0).any()
@@ -90,7 +90,7 @@ def exchanged(
     ``needs``: the resource that a way uses with each arc, which no two ways to a node may share. ``counts``: to which nodes
     ways count, if not to all.
     """
-    from treecast.kernels.plans.exchanges import exchange
+    from treecast.plans.kernels.exchanges import exchange
 
     shared = np.zeros(0, np.int32) if needs is None else needs
     every, state = np.ones(up.shape[1], np.bool_), number_of_seed(seed)

@@ -71,7 +71,7 @@ def _lacking(network: Network, root: int, trees: int, part: Subgraph) -> Ints:
 
 def _ways(part: Subgraph, root: int, ends: Ints, most: int, apart: bool) -> int:
     """Return over how many ways each of some nodes of a part can be reached from a node of the network, at most ``most``."""
-    from treecast.kernels.networks.flows import fewest_ways
+    from treecast.networks.kernels.flows import fewest_ways
 
     start = np.searchsorted(part.node, root) + (len(part.node) if apart else 0)
     arcs = split(part.arcs) if apart else part.arcs

@@ -82,7 +82,7 @@ def breadth_first(network: Network, root: int, both_ways: bool = False) -> Tree:
 
 def _search(network: Network, root: int, both_ways: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the parents and ports of the breadth-first tree to all nodes that are reached, relays included."""
-    from treecast.kernels.schedule.streams import breadth_first as search
+    from treecast.schedule.kernels.streams import breadth_first as search
 
     parent, port = np.full((2, network.nodes), -1, np.int32)
     near = np.array(network.neighbors(root), np.int64)
@@ -143,7 +143,7 @@ def balanced(
 
     ``order``: the nodes, nearest first, if not those of ``breadth_first``; of equal lengths the first of a level comes first.
     """
-    from treecast.kernels.plans.spanning import balanced as fill
+    from treecast.plans.kernels.spanning import balanced as fill
 
     arcs, near = arcs_of(network, both_ways=both_ways), _spanning(network, root, both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
@@ -153,7 +153,7 @@ def balanced(
 
 def broadcast_time(network: Network, root: int, both_ways: bool = False) -> Tree:
     """Return a tree down which a broadcast takes few steps when a node tells one neighbour a step; children in that order."""
-    from treecast.kernels.plans.spanning import rounds
+    from treecast.plans.kernels.spanning import rounds
 
     _spanning(network, root, both_ways)  # for its errors
     arcs = arcs_of(network, both_ways=both_ways)
@@ -163,7 +163,7 @@ def broadcast_time(network: Network, root: int, both_ways: bool = False) -> Tree
 
 def depth_bounded(network: Network, root: int, most: int, both_ways: bool = False) -> Tree:
     """Return a tree no deeper than ``most`` with few children below each node. Raises PlanError when some node is farther."""
-    from treecast.kernels.plans.spanning import bounded
+    from treecast.plans.kernels.spanning import bounded
 
     near = _spanning(network, root, both_ways)
     if near.height > most:
@@ -206,7 +206,7 @@ def best(network: Network, root: int, flits: Ints, steps: Callable[[Tree], int],
 
 def heaviest_first(tree: Tree, flits: Ints | None = None) -> Tree:
     """Return the same tree with siblings in the order in which a one-port broadcast is over soonest."""
-    from treecast.kernels.plans.spanning import heaviest_first as order
+    from treecast.plans.kernels.spanning import heaviest_first as order
 
     flits = np.zeros(tree.network.nodes, np.int64) if flits is None else flits
     return replace(tree, served=order(tree.order, *tree.child_lists, read_only(flits, np.int64)))

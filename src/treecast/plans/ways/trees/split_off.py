@@ -88,7 +88,7 @@ def _trees(network: Network, roots: Ints, each: int, times: int, seed: int) -> t
 
 def _split(network: Network, room: Splits, gives: Ints) -> Splits:
     """Split the relays off the flow from node to node; return from where past which relay to where how much goes then."""
-    from treecast.kernels.plans.split_off import split_off
+    from treecast.plans.kernels.split_off import split_off
 
     relays = np.zeros(0, np.int64) if network.relays is None else np.flatnonzero(network.relays)
     log = np.zeros((_MOST_SPLIT, 4), np.int64)
@@ -104,7 +104,7 @@ def _packed(network: Network, room: Splits, gives: Ints, seed: int) -> tuple[NDA
 
     ``gives``: how many trees each node is the root of.
     """
-    from treecast.kernels.plans.branchings import pack_from_roots
+    from treecast.plans.kernels.branchings import pack_from_roots
 
     ranks = network.ranks
     free, count = room[np.ix_(ranks, ranks)].copy(), len(ranks)

@@ -2,7 +2,7 @@
 
 Source: Fragopoulou & Akl, "Edge-Disjoint Spanning Trees on the Star Network with Applications to Fault Tolerance",
 section 3. For even n the paper's edge-disjoint trees are one arc deeper than ours: one class of nodes has other parents
-(kernels/star_node.py, ``mended_parent``). Functions that take ``paper`` give the paper's own where it is true.
+(networks/kernels/star_node.py, ``mended_parent``). Functions that take ``paper`` give the paper's own where it is true.
 
 Tree t of the n-1 (0 ≤ t < n-1) is the paper's T_(t+2): the root's child in it lies over dimension t+2.
 Everything is computed for the root 0 and carried to any other root by translation (Lemma 1).
@@ -14,9 +14,9 @@ from functools import partial
 
 import numpy as np
 
-from treecast.kernels import star_node
 from treecast.networks import Star, permutations
 from treecast.networks.core import Ints
+from treecast.networks.kernels import star_node
 from treecast.plans.ways.trees.disjoint import DisjointTrees
 from treecast.plans.ways.trees.hops import ParentRule, check_tree
 from treecast.schedule.trees import Tree, TreeSet
@@ -89,8 +89,8 @@ def symbol_1(star: Star, root: int = 0) -> Ints:
 
 def _filled(star: Star, first: int, count: int, root: int, paper: bool = False) -> TreeSet:
     """Return the trees ``first … first+count-1`` of kernels.star.fill_trees, translated to ``root``."""
-    from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.networks.star import fill_trees
+    from treecast.compiled import in_parallel
+    from treecast.networks.kernels.star import fill_trees
 
     star.check_node(root)
     parent, port = np.empty((count, star.nodes), np.int32), np.empty((count, star.nodes), np.int8)

@@ -72,7 +72,7 @@ def _of_representatives(job: Job[Network]) -> Built:
 
 def _trees(network: Network, roots: list[int], orbit: Ints) -> NDArray[np.int32]:
     """Return the arcs by which nodes hear in a tree of each root, -1 where they need not: int32 (roots, N)."""
-    from treecast.kernels.plans.hanging import hang
+    from treecast.plans.kernels.hanging import hang
 
     arcs, every = arcs_of(network), np.arange(network.nodes)
     load, up = np.zeros(int(orbit.max()) + 1, np.int64), np.full((len(roots), network.nodes), -1, np.int32)

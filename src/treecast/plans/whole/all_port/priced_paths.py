@@ -194,7 +194,7 @@ class WeightedPairs(NamedTuple):
 
         They are chosen anew so many times, or until nothing takes more than ``share``.
         """
-        from treecast.kernels.plans.priced_paths import route
+        from treecast.plans.kernels.priced_paths import route
 
         arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
         arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
@@ -212,7 +212,7 @@ class WeightedPairs(NamedTuple):
 
         ``mixed``: of arcs that take the same, each way takes one by chance.
         """
-        from treecast.kernels.plans.priced_paths import walk
+        from treecast.plans.kernels.priced_paths import walk
 
         arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
         arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
@@ -348,7 +348,7 @@ def over_priced_disjoint_paths(job: Job[Network]) -> Built:
 
 def _apart(job: Job[Network], least: int, seed: int) -> Ways:
     """Return a run of all messages for each way of each pair; no more are to take anything than ``least`` steps allow."""
-    from treecast.kernels.networks.disjoint_paths import priced_disjoint_paths
+    from treecast.networks.kernels.disjoint_paths import priced_disjoint_paths
 
     network, copies, (block, source, target) = job.network, job.copies, job.collective.addressed()
     chunk, size = job.collective.begins()[block], job.collective.sizes()[block]

@@ -104,7 +104,7 @@ def _down(ways: Ways, seed: int) -> list[list[Ints]]:
 
 def _forest(torn: Torn, lost: _Lost) -> Ways:
     """Return ways of runs of chunks for all ranks: for each, trees of shortest ways from who has it to who lacks it."""
-    from treecast.kernels.plans.hanging import hang
+    from treecast.plans.kernels.hanging import hang
 
     network, order, sent = torn.network, np.argsort(lost.first), torn.sent(torn.touched)
     arcs, (first, size, source, _) = arcs_of(network), (column[order] for column in lost)

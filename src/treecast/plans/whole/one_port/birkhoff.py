@@ -69,7 +69,7 @@ def over_matchings(job: Job[Complete]) -> Built:
 
 def _runs(needed: Ints) -> tuple[Ints, Ints, Ints]:
     """Return runs of sends, sorted by pairs and steps: the pair of nodes of each, its first step, and its number of steps."""
-    from treecast.kernels.plans.bottleneck import widest_matching
+    from treecast.plans.kernels.bottleneck import widest_matching
 
     nodes, rest = len(needed), needed.copy()
     left = _filled(needed)

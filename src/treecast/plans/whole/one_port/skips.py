@@ -35,7 +35,7 @@ def receive_lists(nodes: int, which: Ints | list[int]) -> Ints:
     >>> receive_lists(9, [1, 2, 5, 8]).tolist()
     [[0, -2, -3, -1], [-4, 1, -2, -1], [-4, -2, -3, 3], [-3, -4, -1, 2]]
     """
-    from treecast.kernels.plans.circulant import receive_lists as fill_in
+    from treecast.plans.kernels.circulant import receive_lists as fill_in
 
     every = np.array(skips(nodes), np.int64)
     found = np.zeros((len(which), len(every) - 1), np.int64)

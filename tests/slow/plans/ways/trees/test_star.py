@@ -3,7 +3,7 @@ import random
 import pytest
 
 from tests.plans.ways.trees.test_star import in_the_class
-from treecast.kernels import star_node
+from treecast.networks.kernels import star_node
 from treecast.plans.ways.trees import star as star_trees
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import treecast
 from tests.strategies import examples
-from treecast.execution.local import run
 from treecast.models import MODELS
+from treecast.running.execution.local import run
 
 MACHINES = [name for name, model in MODELS.items() if model.buffered and not model.routing]
 MACHINES += [f"{name},half" for name in MACHINES if "half" not in name]

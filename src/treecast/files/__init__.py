@@ -1,0 +1,1 @@
+"""Files: of plans, of other tools, of networks, and what a job left."""

@@ -1,0 +1,1 @@
+"""Readers of networks' files, a file each, found by themselves."""

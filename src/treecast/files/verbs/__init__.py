@@ -1,0 +1,1 @@
+"""The verbs for files; each is a file."""

@@ -1,0 +1,1 @@
+"""Plans carried out: ranks, their messages, and jobs of them."""

@@ -1,0 +1,1 @@
+"""The verbs that run something; each is a file."""

@@ -1,0 +1,1 @@
+"""The laws that networks, makers and machines keep."""
