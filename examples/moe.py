@@ -5,9 +5,9 @@ multiplied by the sum of their factors, and what ranks make of it is added where
 """
 
 import numpy as np
-from treecast.demands import combine, dispatch
 
 import treecast
+from treecast.demands import combine, dispatch
 
 RANKS, EACH, TOKENS, WIDTH = 4, 4, 32, 64
 comm = treecast.connect()

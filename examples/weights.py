@@ -5,9 +5,9 @@ send less than from point to point, since servers pass chunks on. Each rank has 
 """
 
 import numpy as np
-from treecast.demands import Tensor, distribute, pieces, shards
 
 import treecast
+from treecast.demands import Tensor, distribute, pieces, shards
 
 BEFORE, AFTER = "tp2", "tp2,dp2"
 MODEL = [Tensor("up", (512, 128), tp=0), Tensor("down", (128, 512), tp=1), Tensor("norm", (128,))]

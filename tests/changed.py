@@ -11,9 +11,13 @@ from pathlib import Path
 
 import grimp
 
+from treecast.discovery import WINGS
+
 ROOT = Path(__file__).parent.parent
 SOURCE, TESTS = Path("src/treecast"), Path("tests")
 LANES = (TESTS, TESTS / "slow")
+ELSEWHERE = {"verbs": "cli", "topics": "cli", "figures": "drawing", "reading": "networks"}
+"""The folders of tests of parts that stand in wings."""
 
 
 def changed_files(commit: str) -> list[Path]:
@@ -27,27 +31,35 @@ def changed_files(commit: str) -> list[Path]:
 
 
 def room_of(module: str) -> str:
-    """Return the folder or module of the package with a module: ``plans`` of ``treecast.plans.whole.any_machine.known``."""
-    return ([*module.split("."), ""])[1]
+    """Return the package of the core, or of a wing, with a module: ``treecast.plans``, ``treecast.running.transport``."""
+    names = module.split(".")
+    return ".".join(names[: 3 if f"treecast.{names[1]}" in WINGS else 2])
 
 
-def rooms_above(rooms: Iterable[str]) -> set[str]:
-    """Return these rooms, and all that import something in them, directly or by way of others."""
+def tests_of(module: str) -> set[str]:
+    """Return the folders of tests of a module: of its verbs those of the command line, of kernels those of all kernels."""
+    _, *names = module.split(".")
+    if where := {ELSEWHERE[name] for name in names if name in ELSEWHERE}:
+        return where
+    below = [name for name in names[1:2] if (ROOT / SOURCE / names[0] / name).is_dir()]
+    return {names[0], *below, *(["kernels"] if {"kernels", "compiled"} & {*names} else [])}
+
+
+def modules_above(rooms: Iterable[str]) -> set[str]:
+    """Return the modules of these rooms, and all that import something in them, directly or by way of others."""
     graph = grimp.build_graph("treecast")
-    found = set(rooms)
-    for room in rooms:
-        if f"treecast.{room}" in graph.modules:
-            found |= {room_of(each) for each in graph.find_downstream_modules(f"treecast.{room}", as_package=True)}
-    return found
+    found = {module for module in graph.modules for room in rooms if f"{module}.".startswith(f"{room}.")}
+    for room in {*rooms} & graph.modules:
+        found |= graph.find_downstream_modules(room, as_package=True)
+    return found - {"treecast"}
 
 
 def affected_tests(files: Iterable[Path]) -> list[str]:
     """Return the files and folders of tests that a change of some files can break."""
     files = list(files)
-    rooms = rooms_above(
-        {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in files if file.is_relative_to(SOURCE)}
-    )
-    found = {lane / room for room in rooms for lane in LANES if (ROOT / lane / room).exists()}
+    changed = [".".join(file.relative_to("src").with_suffix("").parts) for file in files if file.is_relative_to(SOURCE)]
+    rooms = {name for module in modules_above({*map(room_of, changed)}) for name in tests_of(module)}
+    found = {lane / room for room in rooms for lane in LANES if (ROOT / lane / room).is_dir()}
     beside = [
         file
         for file in files

@@ -13,12 +13,12 @@ from treecast import networks, plans
 from treecast.cli import console
 from treecast.collectives import Collective
 from treecast.description import MOST_ROWS, Described, Description, Table, describe, node_table, spell_ranges
-from treecast.files.formats.native import Listing
 from treecast.models import MODELS
 from treecast.papers import compare, paths, protocols, tables
 from treecast.papers.hypercube.times import compare_schemes
 from treecast.progress import reporting
 from treecast.running.execution.bufferless import run_bufferless
+from treecast.schedule.listing import Listing
 from treecast.simulation.bit_replay import Gossip, gossip
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay, simulate

@@ -43,4 +43,4 @@ def loaded_by(program):
     done = subprocess.run(
         [sys.executable, "-c", f"{program}\n{told}"], capture_output=True, text=True, check=True, timeout=100
     )
-    return {name.split(".")[1] for name in done.stdout.split() if name.startswith("treecast.")}
+    return {part for name in done.stdout.split() for part in name.split(".")[1:]}

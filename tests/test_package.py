@@ -30,7 +30,7 @@ def test_type_checkers_see_the_public_names():
         (node.module, name.name, name.asname)
         for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names
     }  # fmt: skip
-    public = {(f"treecast.{module}", name, name) for name, module in treecast._HOME.items()}
+    public = {(module, name, name) for name, module in treecast._HOME.items()}
     assert seen == public | {(None, name, name) for name in treecast._PACKAGES}
     assert len(seen) == len(treecast._HOME) + len(treecast._PACKAGES) > 50  # each stands once
 

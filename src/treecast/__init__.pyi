@@ -3,21 +3,15 @@
 Type checkers read them here, and so does ``__init__.py``, which imports each when it is first used.
 """
 
+from treecast.advice.asking import advise as advise
 from treecast.advice.buying import Offers as Offers
 from treecast.advice.buying import buy as buy
 from treecast.advice.doctor import doctor as doctor
 from treecast.advice.failing import cables as cables
 from treecast.advice.placing import place as place
-from treecast.api import advise as advise
 from treecast.api import bounds as bounds
-from treecast.api import deadlock as deadlock
 from treecast.api import demand as demand
 from treecast.api import diff as diff
-from treecast.api import elect as elect
-from treecast.api import export as export
-from treecast.api import judge as judge
-from treecast.api import paths as paths
-from treecast.api import run as run
 from treecast.api import simulate as simulate
 from treecast.api import sweep as sweep
 from treecast.api import verify as verify
@@ -38,6 +32,9 @@ from treecast.errors import TreecastError as TreecastError
 from treecast.errors import UnlikeCallsError as UnlikeCallsError
 from treecast.files.formats import load as load
 from treecast.files.formats import save as save
+from treecast.files.others import deadlock as deadlock
+from treecast.files.others import export as export
+from treecast.files.others import judge as judge
 from treecast.files.programs.meetings import Deadlock as Deadlock
 from treecast.files.records.verdict import Verdict as Verdict
 from treecast.files.records.why import Why as Why
@@ -51,6 +48,7 @@ from treecast.networks import network as network
 from treecast.networks.wired import Machine as Machine
 from treecast.networks.wired import machine as machine
 from treecast.papers.compare import compare as compare
+from treecast.papers.paths import paths as paths
 from treecast.papers.protocols import agrees as agrees
 from treecast.papers.theorems import check_theorems as check_theorems
 from treecast.plans import alternatives as alternatives
@@ -64,6 +62,8 @@ from treecast.plans.built import Job as Job
 from treecast.running.calls.accumulator import Accumulator as Accumulator
 from treecast.running.execution.election import Election as Election
 from treecast.running.execution.local import Execution as Execution
+from treecast.running.here import elect as elect
+from treecast.running.here import run as run
 from treecast.schedule import Claims as Claims
 from treecast.schedule import Payloads as Payloads
 from treecast.schedule import Recipe as Recipe
@@ -84,8 +84,11 @@ from treecast.verification.report import Violation as Violation
 
 from . import demands as demands
 from . import extend as extend
+from . import formats as formats
 from . import mpi as mpi
+from . import protocols as protocols
 from . import tcp as tcp
+from . import testing as testing
 from . import torch as torch
 
 __version__: str

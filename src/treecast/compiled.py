@@ -96,7 +96,7 @@ _LOAD = 0.04  # … to load a compiled kernel
 _COMPILE, _PER_BYTE = 0.3, 0.8e-3  # … to compile one, and for each byte of its bytecode
 
 _FOLDER = Path(__file__).parent
-_IMPORTS = re.compile(r"^from treecast\.kernels\.([\w.]+) import", re.MULTILINE)
+_IMPORTS = re.compile(r"^from treecast\.(compiled|[\w.]+\.kernels\.\w+) import", re.MULTILINE)
 
 _lock = RLock()
 # a child of a fork could wait for ever for a compiler that ran in another thread

@@ -15,11 +15,12 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from pkgutil import walk_packages
 from typing import Any
 
 from treecast.errors import TreecastError
 
+WINGS = ("treecast.files", "treecast.papers", "treecast.running")
+"""What nothing else imports: files, the papers' checks, and plans carried out. They add their parts to registries."""
 PLUGINS = "TREECAST_PLUGINS"
 """The environment variable that names files and modules of extensions, with the sign between them that PATH has."""
 
@@ -28,13 +29,23 @@ PLUGINS = "TREECAST_PLUGINS"
 def import_all(package: str, within: str = "") -> None:
     """Import every module below a package, and those of other packages, so that all entries in them are registered.
 
-    ``within``: only the modules in folders of this name, as ``builders``, wherever these stand below the package. Raises
-    TreecastError as ``import_extensions`` does.
+    ``within``: only the modules in folders of this name, as ``builders``, wherever these stand below the package; so a wing
+    that is not there lacks its entries, and nothing else. Raises TreecastError as ``import_extensions`` does.
     """
-    for module in walk_packages(import_module(package).__path__, f"{package}."):
-        if not within or f".{within}." in module.name:
-            import_module(module.name)
+    for folder in import_module(package).__path__:
+        for file in _files_of(folder, [within] if within else ()):
+            import_module(
+                ".".join([package, *file.relative_to(folder).with_suffix("").parts]).removesuffix(".__init__")
+            )
     import_extensions()
+
+
+def _files_of(folder: str, within: Iterable[str]) -> Iterable[Path]:
+    """Yield the modules below a folder, in order, or those in folders of some names; kernels have no entries."""
+    for file in sorted(Path(folder).rglob("*.py")):
+        folders = file.relative_to(folder).parts[:-1]
+        if "kernels" not in folders and (not within or not {*within}.isdisjoint(folders)):
+            yield file
 
 
 @cache
@@ -53,6 +64,11 @@ def import_extensions() -> None:
                 raise TreecastError(f"the extension {name} cannot be imported: {said}") from error
             # another package's mistake is to end no plan of ours
             warnings.warn(f"the extension {name} of treecast is left out: {said}", stacklevel=2)
+
+
+def lacking() -> list[str]:
+    """Return which wings are not installed. The rest works without them: it plans, judges, replays and draws."""
+    return [wing for wing in WINGS if find_spec(wing) is None]
 
 
 @cache
@@ -116,18 +132,18 @@ def blame(error: BaseException) -> str:
     return found
 
 
-def decorators(package: str, name: str) -> list[dict[str, Any]]:
+def decorators(package: str, name: str, *within: str) -> list[dict[str, Any]]:
     """Return the arguments of the decorators of one name in all files of a package and of extensions, without importing them.
 
     A decorator stands at the beginning of a line, above a function or a class. For each, in the order of files and lines:
     arguments by keyword under their keyword, those by position under ``0``, ``1``, …. Those that are no literals are given as
-    they are written.
+    they are written. ``within``: only those in folders of these names.
     """
     spec = find_spec(package)
     folders = [] if spec is None else list(spec.submodule_search_locations or ())
     pattern = re.compile(rf"^@{name}\(.*?^(?:def|class) \w+", re.MULTILINE | re.DOTALL)
     found: list[dict[str, Any]] = []
-    ours = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
+    ours = (path for folder in folders for path in _files_of(folder, within))
     theirs = (path for each in _files() for path in ([each] if each.is_file() else sorted(each.rglob("*.py"))))
     for file in [*ours, *theirs]:
         for match in pattern.finditer(file.read_text("utf-8", errors="replace")):

@@ -39,82 +39,10 @@ A format with threads, signals and buffers makes a ``Program`` itself: ``find_or
 uses a place when, a ``Judged`` gathers the ``Findings`` of both, and ``rule`` registers rules of the format's own.
 """
 
-from typing import Any
+from functools import partial
 
-from treecast.collectives.kinds import Kind, add_kind
-from treecast.drawing.registry import View, picture
-from treecast.files.formats.judging import judge_listed
-from treecast.files.formats.operations import Reading
-from treecast.files.formats.registry import Exporter, Importer, Setting, Told, begins_with, exporter, importer, judged
-from treecast.files.programs.judge import Judged
-from treecast.files.programs.order import find_order, find_pairs, judge_order, judge_pairs
-from treecast.files.programs.program import RECEIVE, SEND, Counts, Program
-from treecast.files.programs.races import Use, Uses
-from treecast.files.programs.rules import rule
-from treecast.files.programs.verdict import FileVerdict, Findings
-from treecast.models import MODELS, Model
-from treecast.networks.family import Family, family
-from treecast.plans.built import Built, Job
-from treecast.plans.registry import ALL_PORT, Builder, Option, builder
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.faces import homes_in, named
 
-__all__ = [
-    "ALL_PORT",
-    "RECEIVE",
-    "SEND",
-    "Builder",
-    "Built",
-    "Claims",
-    "Counts",
-    "Exporter",
-    "Family",
-    "FileVerdict",
-    "Findings",
-    "Importer",
-    "Job",
-    "Judged",
-    "Option",
-    "Payloads",
-    "Program",
-    "Reading",
-    "Rows",
-    "Setting",
-    "Told",
-    "Use",
-    "Uses",
-    "View",
-    "begins_with",
-    "builder",
-    "collective",
-    "exporter",
-    "family",
-    "find_order",
-    "find_pairs",
-    "importer",
-    "judge_listed",
-    "judge_order",
-    "judge_pairs",
-    "judged",
-    "machine",
-    "picture",
-    "rule",
-]
-
-
-def machine(name: str, **powers: Any) -> Model:
-    """Add a machine under a name, as ``--model`` takes it, and return it; ``powers`` are those of ``treecast.Model``.
-
-    Raises PlanError as ``treecast.Model`` does.
-    """
-    MODELS[name] = Model(name, **powers)
-    return MODELS[name]
-
-
-def collective(name: str, blocks: Any, starts: Any, ends: Any, summary: str, **more: Any) -> Kind:
-    """Add a kind of collective, a row of the table, and return it.
-
-    Who has what before the first step, and who wants it after the last, is said by ``blocks`` (``one``, ``node``, ``pair``),
-    ``starts`` (``root``, ``own``, ``every``) and ``ends`` (``root``, ``own``, ``all``, ``targets``); ``more`` are other fields of
-    Kind.
-    """
-    return add_kind(Kind(name, blocks, starts, ends, summary, **more))
+_HOME = homes_in(f"{__file__}i")
+__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = partial(named, homes=_HOME, face=__name__)

@@ -385,3 +385,12 @@ def _known(name: str) -> Model | None:
         return model(name).normal
     except PlanError:
         return None
+
+
+def machine(name: str, **powers: Any) -> Model:
+    """Add a machine under a name, as ``--model`` takes it, and return it; ``powers`` are those of ``treecast.Model``.
+
+    Raises PlanError as ``treecast.Model`` does.
+    """
+    MODELS[name] = Model(name, **powers)
+    return MODELS[name]

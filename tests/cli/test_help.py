@@ -11,7 +11,7 @@ import pytest
 import treecast
 from treecast.cli import main
 from treecast.cli.app import find_verbs
-from treecast.cli.topics import TOPICS
+from treecast.cli.topics import topics
 from treecast.models import MODELS
 from treecast.networks import families
 
@@ -22,10 +22,10 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_help_lists_all_topics_and_verbs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {"rules", "models", "builders", "files", "faults", "labels", "exit"} <= set(TOPICS)
+    assert {"rules", "models", "builders", "files", "faults", "labels", "exit"} <= set(topics())
     page = shown(capsys)
-    for topic in TOPICS:
-        assert f"{TOPICS[topic].__doc__}" in page
+    for topic in topics():
+        assert f"{topics()[topic].__doc__}" in page
     assert all(verb in page for verb in find_verbs())
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.drawing.on_page import check_room, on_page
-from treecast.drawing.figures.charts import draw_times
 from treecast.drawing.style import colour
 from treecast.errors import PlanError
 from treecast.networks import network
+from treecast.papers.figures.charts import draw_times
 from treecast.papers.figures.paths import draw_paths
 from treecast.papers.hypercube.times import MODELS, SCHEMES, CubeProblem, crossings, fastest, timings
 from treecast.papers.paths import node_disjoint_paths

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from tests.strategies import examples
 from treecast.errors import FaultError, FormatError, PlanError
 from treecast.networks import network
+from treecast.networks.node_files import flits_of, node_files
 from treecast.plans import plan
 from treecast.running.execution.bufferless import run_bufferless
-from treecast.running.execution.on_files import flits_of, node_files, read_messages, write_messages
+from treecast.running.execution.on_files import read_messages, write_messages
 from treecast.simulation.faults import parse_faults
 from treecast.simulation.replay import simulate
 

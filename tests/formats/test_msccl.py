@@ -15,9 +15,9 @@ from treecast.errors import FormatError, TreecastError
 from treecast.files import formats
 from treecast.files.formats import Told, decode
 from treecast.files.formats.msccl.judge import judge
-from treecast.files.programs.rules import rules_of
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.verification.file_rules import rules_of
 from treecast.verification.verifier import verify
 
 RULES = tuple(rule.name for rule in rules_of("msccl"))

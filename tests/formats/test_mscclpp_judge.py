@@ -34,7 +34,7 @@ from treecast.errors import FormatError
 from treecast.files import formats
 from treecast.files.formats import Told
 from treecast.files.formats.mscclpp.judge import judge
-from treecast.files.programs.rules import rules_of
+from treecast.verification.file_rules import rules_of
 
 RULES = tuple(rule.name for rule in rules_of("mscclpp"))
 OF_NETWORKS = {"adjacent", "link-once"}

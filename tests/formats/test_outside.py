@@ -24,7 +24,7 @@ from treecast.extend import (
     rule,
 )
 from treecast.files.formats import registry
-from treecast.files.programs import rules
+from treecast.verification import file_rules as rules
 
 RING = "mine\n" + "".join(f"{r}: send {(r + 1) % 3}, recv {(r - 1) % 3}\n" for r in range(3))
 

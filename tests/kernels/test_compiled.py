@@ -142,18 +142,18 @@ def test_arrays_come_back_as_arrays():
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("papers.annealing.anneal", [(np.zeros(10**7, np.int64),)]),
-        ("lower_bounds.broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
-        ("networks.star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),
+        ("papers.kernels.annealing.anneal", [(np.zeros(10**7, np.int64),)]),
+        ("lower_bounds.kernels.broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
+        ("networks.kernels.star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),
         (
-            "plans.rarest_first.spread",
+            "plans.kernels.rarest_first.spread",
             [(None, None, np.zeros(30240, np.int32)), None, np.zeros((5040, 6), np.bool_)],
         ),
     ],
 )
 def test_large_work_is_known_before_it_begins(name, arguments, monkeypatch):
     module, _, function = name.rpartition(".")
-    kernel = getattr(import_module(f"treecast.kernels.{module}"), function)
+    kernel = getattr(import_module(f"treecast.{module}"), function)
     monkeypatch.setattr(compiled, "_stored", set)
     with policy("pay"):
         assert kernel._pays(arguments)

@@ -5,17 +5,17 @@ Those that take long to compile are held to this by the long tests.
 
 import io
 import os
-import pkgutil
 import sys
 from collections import defaultdict
 from contextlib import redirect_stdout
 from importlib import import_module
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from treecast import kernels
+import treecast
 from treecast.cli import main
 from treecast.cli.verbs.warm_up import COMMANDS
 from treecast.compiled import Kernel, policy
@@ -29,8 +29,10 @@ CALLS = 40  # of each kernel
 
 def all_kernels():
     found = {}
-    for module in pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}."):
-        for value in vars(import_module(module.name)).values():
+    package = Path(treecast.__file__).parent
+    for file in [package / "compiled.py", *sorted(package.rglob("kernels/*.py"))]:
+        module = import_module(".".join(["treecast", *file.relative_to(package).with_suffix("").parts]))
+        for value in vars(module).values():
             if isinstance(value, Kernel):
                 found[f"{value.__module__.split('.')[-1]}.{value.__name__}"] = value
     return found

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from treecast.files import formats
 from treecast.files.programs.order import find_order, find_pairs, judge_order, receives_before
 from treecast.files.programs.program import RECEIVE, SEND, Program
-from treecast.files.programs.rules import rules_of
 from treecast.files.programs.verdict import Findings
+from treecast.verification.file_rules import rules_of
 
 
 @st.composite

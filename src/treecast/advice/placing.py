@@ -9,9 +9,9 @@ from treecast.advice.orders import Loads, OrderSearch, Sends, groups_of, ring, t
 from treecast.collectives.demands.layouts import RankMesh
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError, checks_keywords, did_you_mean
-from treecast.files.reading.slurm import hosts_of
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
+from treecast.networks.reading.hosts import hosts_of
 from treecast.plans.amounts import rate_on
 
 _HOST = re.compile(r"\w[\w.:/-]*", re.ASCII)  # which neither shells nor YAML take for more

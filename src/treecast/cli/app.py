@@ -1,17 +1,16 @@
-"""The application: it finds the verbs, a file of ``cli/verbs`` each, and imports the one that is asked for."""
+"""The application: it finds the verbs, a file each in the folders ``verbs``, and imports the one that is asked for."""
 
 import ast
 from collections.abc import Sequence
 from importlib.abc import SourceLoader
 from importlib.util import find_spec
-from pkgutil import iter_modules
+from pathlib import Path
 from typing import Any, cast, get_args
 
 from cyclopts import App, CoercionError, Group, Parameter, Token, convert
 from cyclopts.help import DefaultFormatter
 
 from treecast import __version__
-from treecast.cli import verbs
 
 _GROUPS = {
     "Run": ("cast", "deadlock", "lab", "launch", "run", "warm-up", "why"),
@@ -21,21 +20,25 @@ _GROUPS = {
 """Which verbs stand under which heading in the list of all; the others plan and judge."""
 
 
-def find_verbs() -> list[str]:
-    """Return the names of all verbs, in alphabetical order."""
-    return sorted(module.name.replace("_", "-") for module in iter_modules(verbs.__path__))
+def find_verbs() -> dict[str, str]:
+    """Return the module of each verb, by its name, in alphabetical order: the files in all folders ``verbs``."""
+    found = [file for file in Path(__file__).parents[1].glob("*/verbs/*.py") if file.stem != "__init__"]
+    return {
+        file.stem.replace("_", "-"): f"treecast.{file.parts[-3]}.verbs.{file.stem}"
+        for file in sorted(found, key=lambda file: file.stem)
+    }
 
 
-def _help_of(verb: str) -> str:
+def _help_of(module: str) -> str:
     """Return the help of a verb, without importing it: the docstring of its function, or else of its file.
 
     The part on its parameters is left out. Each paragraph is one line: the terminal breaks it where it is full.
     """
-    name = verb.replace("-", "_")
-    spec = find_spec(f"{verbs.__name__}.{name}")
+    name = module.rpartition(".")[2]
+    spec = find_spec(module)
     loader = cast(SourceLoader | None, spec and spec.loader)
     # By its source: importing every verb for the list would import numpy.
-    tree = ast.parse((loader and loader.get_source(f"{verbs.__name__}.{name}")) or "")
+    tree = ast.parse((loader and loader.get_source(module)) or "")
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
     text, *_ = (ast.get_docstring(functions[0] if functions else tree) or "").partition("\nParameters\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")).strip()
@@ -80,9 +83,9 @@ app = App(
 
 _PLACES = [Group(name, sort_key=place) for place, name in enumerate(("Plan and judge", *_GROUPS))]
 
-for _verb in find_verbs():
-    _name = _verb.replace("-", "_")
-    app.command(f"{verbs.__name__}.{_name}:{_name}", name=_verb, help=_help_of(_verb), group=_group_of(_verb))
+for _verb, _module in find_verbs().items():
+    _function = _module.rpartition(".")[2]
+    app.command(f"{_module}:{_function}", name=_verb, help=_help_of(_module), group=_group_of(_verb))
 
 for _flag in ("--help", "--version"):
     app[_flag].group = _PLACES[-1]

@@ -186,7 +186,7 @@ class JobOptions(DemandOptions):
             raise TreecastError("lengths are given by --lengths, or by the sizes of --files: choose one")
         if self.lengths is None and self.files is None:
             return None
-        from treecast.running.execution.on_files import flits_of, node_files
+        from treecast.networks.node_files import flits_of, node_files
 
         where = networks.network(network)
         if self.lengths is not None:

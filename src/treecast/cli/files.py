@@ -3,6 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
+import treecast
 from treecast.cli import console
 from treecast.cli.options import with_options
 from treecast.description import to_csv, to_json
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treecast.description import Description
-    from treecast.files.formats import Told
     from treecast.schedule import Schedule
     from treecast.verification.report import Report
 
@@ -36,14 +36,13 @@ _BYTES = "With --collective, or of a plan of MSCCL++: how many bytes the data of
 
 
 class _Facts:
-    def read(self) -> "Told":
+    def read(self) -> "treecast.formats.Told":
         """Return these facts. Raises FormatError for a text that is no number of bytes."""
-        from treecast.files.formats import Told
 
         given: dict[str, Any] = {"size": None} | vars(self)
         if given["size"] is not None:
             given["size"] = parse_bytes(given["size"])
-        return Told(**given)
+        return treecast.formats.Told(**given)
 
 
 @with_options(_UNDER, 2, _FACTS)
@@ -56,23 +55,19 @@ class ToldOptions(_Facts):
     """The facts that a file of another tool leaves open, its bytes as well."""
 
 
-def load(file: str, told: "Told | None" = None) -> "tuple[Schedule, Report]":
+def load(file: str, told: "treecast.formats.Told | None" = None) -> "tuple[Schedule, Report]":
     """Return the schedule of a file and its report, and print that it is verified. Raises when a rule is broken.
 
     ``told``: the facts that a file of another tool leaves open.
     """
-    from treecast.files.formats import load_verified
-
-    schedule, report = load_verified(file, told)
+    schedule, report = treecast.formats.load_verified(file, told)
     console.say(f"verified {report.method}: {len(schedule):,} rows")
     return schedule, report
 
 
 def save(schedule: "Schedule", output: str) -> None:
     """Write a schedule to a file, and say so where its name does not tell that it is text."""
-    from treecast.files import formats
-
-    formats.save(schedule, output)
+    treecast.save(schedule, output)
     warn_of_suffix(output)
 
 
@@ -98,7 +93,7 @@ def show_plan(
 
 def show_rows(rows: "Schedule", as_json: bool, every: bool, hint: str) -> int:
     """Print the rows of a schedule, in a terminal the first 200 unless ``every`` is asked for; ``hint``: how to see more."""
-    from treecast.files.formats.native import Listing
+    from treecast.schedule.listing import Listing
 
     listing = Listing(rows, None if every or not console.is_terminal(sys.stdout) else _MANY_ROWS)
     status = console.show(listing, as_json)
@@ -127,7 +122,5 @@ def show_drawn(result: object, output: str | None, as_json: bool, picture: objec
 
 def warn_of_suffix(output: str) -> None:
     """Say that a file is text where its name does not tell."""
-    from treecast.files.formats.registry import unknown_suffix
-
-    if suffix := unknown_suffix(output):
+    if suffix := treecast.formats.unknown_suffix(output):
         console.warn(f"{output} is written as text: {suffix} is the ending of no format")

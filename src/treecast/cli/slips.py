@@ -12,6 +12,7 @@ from cyclopts.exceptions import ConsumeMultipleError, RepeatArgumentError, Unkno
 
 from treecast.cli import console
 from treecast.cli.app import app, find_verbs
+from treecast.discovery import lacking
 from treecast.errors import TreecastError, did_you_mean
 
 
@@ -105,7 +106,8 @@ def spell_slip(error: CycloptsError) -> str:
         case UnknownCommandError():
             unknown = (error.unused_tokens or [""])[0]
             meant = did_you_mean(unknown, find_verbs()) if not verb else ""
-            return f"there is no verb {unknown!r}: {where}{meant}"
+            missing = f"; {', '.join(lacking())} may have it, not installed here" if lacking() and not verb else ""
+            return f"there is no verb {unknown!r}: {where}{meant or missing}"
         case UnusedCliTokensError():
             return f"{' '.join(error.unused_tokens or [])!r} is one argument too many: {where}"
         case UnknownOptionError():

@@ -4,12 +4,10 @@ Each page is made from the registry or the code that it is about, never from a l
 """
 
 import ast
-import inspect
 import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.resources import files as files_of
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
@@ -17,20 +15,26 @@ from typing import Any, NamedTuple, get_type_hints
 from treecast.against import AGAINST
 from treecast.asked import OPTIONS
 from treecast.description import Description, Table
-from treecast.discovery import decorators, import_extensions
-from treecast.files.programs.rules import rules_of
+from treecast.discovery import decorators, import_all, import_extensions
 from treecast.models import MODELS
+from treecast.verification.file_rules import rules_of
 
-TOPICS: dict[str, Callable[[], Description]] = {}
-"""The topics by their names, in alphabetical order."""
+_TOPICS: dict[str, Callable[[], Description]] = {}
 
 
-def _topic(page: Callable[[], Description]) -> Callable[[], Description]:
-    TOPICS[page.__name__.rstrip("_")] = page
+def topic(page: Callable[[], Description]) -> Callable[[], Description]:
+    """Register the function below as the page of a topic of its name."""
+    _TOPICS[page.__name__.rstrip("_")] = page
     return page
 
 
-@_topic
+def topics() -> dict[str, Callable[[], Description]]:
+    """Return the topics by their names, in alphabetical order: those here, and those in folders ``topics`` of wings."""
+    import_all("treecast", "topics")
+    return dict(sorted(_TOPICS.items()))
+
+
+@topic
 def builders() -> Description:
     """The builders, with their collectives and models."""
     from treecast.plans.entries import all_builders, kinds_of
@@ -101,7 +105,7 @@ VARIABLES = [tuple(line.split(" | ")) for line in _VARIABLES.replace("\n  ", " "
 """Their names, who sets them, and their meaning."""
 
 
-@_topic
+@topic
 def environment() -> Description:
     """Which environment variables treecast reads, and which it sets for the programs that it starts."""
     columns = ("variable", "set by", "says")
@@ -121,7 +125,7 @@ STATUSES = (
 )
 
 
-@_topic
+@topic
 def exit_() -> Description:
     """The exit statuses and their meaning."""
     notes = (
@@ -132,7 +136,7 @@ def exit_() -> Description:
     return Table(("status", "means"), STATUSES, of="statuses").alone(notes)
 
 
-@_topic
+@topic
 def faults() -> Description:
     """Faults: their effect, how they are written, and which verbs take them."""
     from treecast.cli.arguments import BrokenParts, LiarOptions, RandomFaultOptions
@@ -164,35 +168,7 @@ def _helps(options: Any) -> list[tuple[str, str]]:
     ]
 
 
-@_topic
-def files() -> Description:
-    """The files that treecast writes and reads, and the endings of their names."""
-    from treecast.files.formats.registry import exporters, importers
-    from treecast.networks.reading.registry import readers
-
-    writes, reads = exporters(), importers()
-    rows = [
-        (
-            name,
-            writes[name].suffix if name in writes else "",
-            "yes" if name in writes else "no",
-            "yes" if name in reads else "no",
-            writes[name].summary if name in writes else "",
-        )
-        for name in sorted({*writes, *reads})
-    ]
-    columns = ("format", "suffix", "written", "read", "description")
-    notes = (
-        "'plan -o' and 'export -o' choose the format by the end of the name; another name is text.",
-        "- is standard input, and standard output where text or a table is written; pictures need a name.",
-        "A file is read by its contents, whatever its name. A loaded schedule is verified again.",
-        "A file of a network goes where its spelling does; file:NAME is one whatever its name. The graph goes into the plan.",
-    )
-    networks = Table(("--format", "networks that are read"), [(each.name, each.summary) for each in readers().values()])
-    return Table(columns, rows, of="formats").alone(notes).adding({}, {}, networks)
-
-
-@_topic
+@topic
 def labels() -> Description:
     """How nodes are written: the labels of each family."""
     from treecast.networks import families, network
@@ -216,12 +192,12 @@ def labels() -> Description:
     return Table(columns, rows, of="families").alone(notes)
 
 
-@_topic
+@topic
 def machines() -> Description:
     """Which files of machines are read as networks, and which machines are known by name."""
     from treecast.networks.machines import machines
 
-    kinds = sorted((each["0"], each["summary"]) for each in decorators("treecast.networks", "reader"))
+    kinds = sorted((each["0"], each["summary"]) for each in decorators("treecast", "reader", "reading"))
     known = [(f"machine:{name}", each.summary) for name, each in machines().items()]
     options = [(f"--{name}", each.summary) for name, each in OPTIONS.items()]
     notes = (
@@ -238,7 +214,7 @@ def machines() -> Description:
     return Description(figures, tables=tables, notes=notes)
 
 
-@_topic
+@topic
 def models() -> Description:
     """The models: the powers of a node and a link in one step."""
     import_extensions()
@@ -294,12 +270,10 @@ def read_rules() -> list[ScheduleRule]:
     return found
 
 
-@_topic
+@topic
 def rules() -> Description:
     """The rules that 'verify' names in a report."""
-    from treecast.files.formats.registry import importers
-
-    importers()  # formats say by whose rules they are judged
+    import_all("treecast", "formats")  # formats say by whose rules they are judged
     rows = [(rule.name, rule.of, rule.asks) for rule in read_rules()]
     table = Table(columns=("rule", "of", "asks that"), rows=rows, of="rules")
     others = [(rule.name, ", ".join(rule.of), f"{rule.asks}{' (a warning)' * rule.warns}") for rule in rules_of()]
@@ -309,14 +283,11 @@ def rules() -> Description:
     return Description(figures, tables=(table, files), notes=notes)
 
 
-@_topic
+@topic
 def schema() -> Description:
     """The fields of ``verify --json`` and ``why --json``; with --json their JSON Schemas, by verb."""
-    rooms = {"verify": "treecast.verification", "why": "treecast.files.records"}
-    schemas = {
-        verb: json.loads(files_of(room).joinpath(f"{verb}.schema.json").read_text("utf-8"))
-        for verb, room in rooms.items()
-    }
+    found = sorted(Path(__file__).parents[1].rglob("*.schema.json"), key=lambda file: file.name)
+    schemas = {file.name.partition(".")[0]: json.loads(file.read_text("utf-8")) for file in found}
     rows = [(verb, *row) for verb, schema in schemas.items() for row in _fields_of(schema["properties"])]
     notes = ('Where a verb with --json cannot do its work, it prints {"error": TEXT} and returns 2.',)
     return replace(Table(("of", "field", "means"), rows, of="fields").alone(notes), figures=schemas)
@@ -332,26 +303,11 @@ def _fields_of(properties: dict[str, Any], before: str = "") -> list[tuple[str, 
     return found
 
 
-@_topic
-def terms() -> Description:
-    """The terms of calls over MPI, over sockets and in PyTorch: who may fail in one, and what becomes of it then."""
-    from treecast.running.groups.terms import OVER_MPI, Terms
-
-    said = (inspect.getdoc(Terms) or "").partition("Attributes\n----------\n")[2].partition("\nExamples\n")[0]
-    rows = list[tuple[str, ...]]()
-    for name, words in re.findall(r"^(\w+) : .*\n((?: {4}.*\n?|\n)+)", said, re.MULTILINE):
-        usual, over_mpi = getattr(Terms(), name), getattr(OVER_MPI, name)
-        default = repr(usual) if usual == over_mpi else f"{usual!r}; over MPI {over_mpi!r}"
-        rows.append((name, default, f"TREECAST_{name.upper()}", " ".join(words.replace("``", "'").split())))
-    notes = ("They are keywords of treecast.mpi.wrap, treecast.connect, treecast.tcp.init and treecast.torch.options.",)
-    return Table(("term", "usual", "variable", "says"), rows, of="terms").alone(notes)
-
-
 _PAGES = Path(__file__).with_name("names.md"), Path(__file__).parents[3] / "docs" / "reference" / "names.md"
 """Where the page on names is: beside this file in an installed package, else among the pages of the repository."""
 
 
-@_topic
+@topic
 def words() -> Description:
     """The words of reports: one word for each concept."""
     page = next(path for path in _PAGES if path.is_file()).read_text("utf-8")

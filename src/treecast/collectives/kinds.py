@@ -10,7 +10,7 @@ This module does without numpy, so that help texts can read the table.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from treecast.discovery import import_extensions
 from treecast.errors import PlanError, did_you_mean
@@ -172,6 +172,16 @@ def add_kind(row: Kind) -> Kind:
     """Add a row to the table, and return it."""
     _KINDS[row.name] = row
     return row
+
+
+def collective(name: str, blocks: Any, starts: Any, ends: Any, summary: str, **more: Any) -> Kind:
+    """Add a kind of collective, a row of the table, and return it.
+
+    Who has what before the first step, and who wants it after the last, is said by ``blocks`` (``one``, ``node``, ``pair``),
+    ``starts`` (``root``, ``own``, ``every``) and ``ends`` (``root``, ``own``, ``all``, ``targets``); ``more`` are other fields of
+    Kind.
+    """
+    return add_kind(Kind(name, blocks, starts, ends, summary, **more))
 
 
 def find_unequal(name: str) -> str:

@@ -18,11 +18,11 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+import treecast
 from treecast.drawing.look import PLAIN, Look, drawn_on
 from treecast.drawing.registry import FIGURE, GIF, MOVING, STEP_NUMBER, Picture, View, choose_first, frame_of, medium_of
 from treecast.drawing.style import SUBTITLE, TITLE, matplotlib
 from treecast.errors import TreecastError, checks_keywords
-from treecast.files.formats import load
 from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Failing, faults_of
@@ -137,7 +137,7 @@ def draw(
         look = replace(look, size=figsize)
     media = _SHOWN[0 if look.plain else 1 :] if output is None else (medium_of(output),)
     if isinstance(subject, str | Path):
-        subject = load(subject)
+        subject = treecast.load(subject)
     _check(subject, tree, bool(faults), steps)
     failing = faults_of(subject.network, faults) if isinstance(subject, Schedule) else None
     view = View(failing or None, None if tree == "all" else tree, ascii, steps=steps, every=tree == "all")

@@ -96,6 +96,7 @@ def picture(kind: str, *, of: type, into: tuple[str, ...], summary: str, **more:
 def all_pictures() -> tuple[Picture, ...]:
     """Return every entry, in the order in which they are tried."""
     import_all("treecast.drawing")
+    import_all("treecast", "figures")
     return tuple(sorted(_PICTURES, key=lambda entry: entry.rank))
 
 
@@ -206,6 +207,6 @@ def listed_kinds(of: str = "Schedule") -> dict[str, str]:
     >>> list(listed_kinds())
     ['trees', 'space-time', 'network', 'steps', 'sources', 'explorer']
     """
-    entries = decorators("treecast.drawing", "picture")
+    entries = decorators("treecast", "picture", "drawing", "figures")
     mine = sorted((entry for entry in entries if entry["of"] == of), key=lambda entry: entry.get("rank", USUAL_RANK))
     return {entry["0"]: entry["summary"] for entry in mine}  # of several of a kind, the subject of the most general one

@@ -11,8 +11,8 @@ from treecast.errors import FormatError, TreecastError
 from treecast.files.formats import judge, save
 from treecast.files.formats.registry import HEAD, Importer, exporters, format_of_name, importers
 from treecast.plans import plan
-from treecast.running.laws.rank import expect
 from treecast.schedule import Schedule
+from treecast.verification.laws.expecting import expect
 from treecast.verification.verifier import verify
 
 

@@ -14,17 +14,7 @@ from typing import Any, Self
 
 from treecast.mpi.library import abandon, failed_ranks, is_under_way, tags_of
 from treecast.mpi.together import MpiTogether
-from treecast.running.transport.base import (
-    DIRECT,
-    FrameError,
-    FrameKind,
-    Key,
-    Piece,
-    Ticket,
-    Transport,
-    Until,
-    words_of,
-)
+from treecast.running.transport.base import DIRECT, FrameError, FrameKind, Key, Piece, Ticket, Transport, words_of
 from treecast.running.transport.marks import PARTS
 
 _HEAD = struct.Struct("<BBHIHHI")  # as over sockets, without a length
@@ -198,7 +188,7 @@ class MpiTransport(Transport):
 
     # -- the only wait -----------------------------------------------------------------------------------------------
 
-    def wait(self, until: Until, seconds: float | None = None) -> None:
+    def wait(self, until: Callable[[], bool], seconds: float | None = None) -> None:
         """Move messages and call handlers until ``until()`` holds or the time is up."""
         if until():
             return

@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.asked import Asked, read_asked
 from treecast.description import Description, describe
 from treecast.errors import NetworkError, did_you_mean
-from treecast.files.reading.tenstorrent import together
 from treecast.networks.core import Network
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
 from treecast.networks.reading import views
 from treecast.networks.reading.degraded import whole
-from treecast.networks.reading.joined import joined
+from treecast.networks.reading.joined import joined, together
 from treecast.networks.reading.links import Parts, check_parallel
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node, called, is_rank, spell_nodes
 from treecast.networks.reading.objects import parts_of

@@ -5,11 +5,12 @@ trees, which are those of Fragopoulou & Akl but for one class of nodes.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treecast.description import Description, describe
-from treecast.errors import PlanError
-from treecast.networks import Network
+from treecast.errors import PlanError, checks_keywords
+from treecast.networks import Network, NodeName
+from treecast.networks import network as find_network
 from treecast.plans.order import check_order
 from treecast.plans.ways.trees.disjoint import DisjointTrees, trees_of
 
@@ -125,3 +126,36 @@ def _spell_way(paths: Paths, number: int) -> str:
     raised = ["", *("" if unit is None else str(unit).translate(_RAISED) for unit in units)]
     called = [f"{node}({paths.network.label(node)}){mark}" for node, mark in zip(way, raised, strict=True)]
     return f"{number + 1}. " + " → ".join(called)
+
+
+@checks_keywords
+def paths(
+    where: Any, node: NodeName, root: NodeName = 0, order: Sequence[int] | None = None, *, trees: str = ""
+) -> Paths:
+    """Return the node-disjoint paths from the root to a node: on a hypercube the calling paths, on a star network the trees'.
+
+    Parameters
+    ----------
+    where : Network or str
+        A hypercube or a star network.
+    node, root : int or str
+        Where they lead, and whence: labels or numbers.
+    order : sequence of int, optional
+        On a hypercube: the ports in the order in which they are used.
+    trees : str, optional
+        On a star network: ``"paper"`` for the trees of Fragopoulou & Akl. The default are treecast's own, which for an even
+        number of symbols are one arc shallower.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        For other networks, for trees that are not there, for nodes that do not exist, and when both are one.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> len(treecast.paths("hypercube:4", 14).ways)
+    4
+    """
+    found = find_network(where)
+    return node_disjoint_paths(found, found.node(node), found.node(root), order, trees)

@@ -24,7 +24,7 @@ from treecast.schedule import Claims, Schedule
 def all_builders() -> tuple[Builder, ...]:
     """Return every builder that registered, in the order in which they are tried."""
     import_all("treecast.plans")
-    import_all("treecast.papers", "builders")
+    import_all("treecast", "builders")
     found = sorted(
         registered(),
         key=lambda e: (-e.on.special, e.most_copies is not one_way, -len(e.models), e.name, e.build.__module__),

@@ -29,7 +29,7 @@ def options(**terms: Unpack[Said]) -> None:
     ----------
     **terms
         What becomes of calls when ranks fail: ``survive=1, deadline=30, late=None, sure=False, on_failed="warn",
-        on_error="die", sums="by-rank", network=None``. ``treecast.running.groups.terms.Terms`` explains them. ``late`` is by default the
+        on_error="die", sums="by-rank", network=None``. ``treecast help terms`` explains them. ``late`` is by default the
         timeout of the group. The errors of ``on_failed`` are DistBackendErrors.
 
     Raises

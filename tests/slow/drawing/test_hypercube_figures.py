@@ -5,9 +5,9 @@ import pytest
 from tests.drawing.on_page import check_room, on_page
 from tests.drawing.test_hypercube_figures import job_of
 from treecast.cli import main
-from treecast.drawing.figures.charts import draw_times
 from treecast.drawing.pictures import save
 from treecast.networks import Hypercube
+from treecast.papers.figures.charts import draw_times
 from treecast.papers.figures.paths import draw_paths
 from treecast.papers.hypercube.times import MODELS
 from treecast.papers.paths import node_disjoint_paths

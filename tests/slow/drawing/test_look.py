@@ -7,7 +7,6 @@ from matplotlib.text import Text
 from PIL import Image
 
 from tests.drawing.test_look import contrast, s3
-from treecast.drawing.figures.charts import draw_times
 from treecast.drawing.figures.network import draw_network
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.space_time import draw_run_on
@@ -17,6 +16,7 @@ from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View
 from treecast.drawing.style import DARK
 from treecast.networks import network
+from treecast.papers.figures.charts import draw_times
 from treecast.papers.figures.mesh_steps import draw_steps
 from treecast.papers.figures.paths import draw_paths
 from treecast.papers.hypercube.times import MODELS, CubeProblem

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from tests.drawing.on_page import on_page
 from tests.drawing.test_registry import lengths, treeless, trees
-from treecast.drawing.figures.charts import draw_times
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.space_time import draw_run_on
 from treecast.drawing.figures.tree import draw_trees
@@ -17,6 +16,7 @@ from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View, choose
 from treecast.errors import TreecastError
 from treecast.networks import network
+from treecast.papers.figures.charts import draw_times
 from treecast.papers.figures.mesh_sources import draw_sources
 from treecast.papers.figures.mesh_steps import draw_steps
 from treecast.papers.figures.paths import draw_paths

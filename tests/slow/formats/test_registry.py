@@ -11,7 +11,7 @@ def test_a_new_file_is_all_that_a_format_needs(tmp_path):
         "def encode(schedule):\n    return b'%d' % len(schedule)\n"
     )
     code = (
-        f"import treecast, treecast.formats as f; f.__path__.append({str(tmp_path)!r})\n"
+        f"import treecast, treecast.files.formats as f; f.__path__.append({str(tmp_path)!r})\n"
         f"treecast.save(treecast.plan('broadcast', 'ring:4'), {str(tmp_path / 'a.count')!r})\n"
         f"print(open({str(tmp_path / 'a.count')!r}).read())"
     )

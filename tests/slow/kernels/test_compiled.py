@@ -56,7 +56,7 @@ def test_a_full_disk(tmp_path):
 
 
 def test_what_has_been_compiled_is_known_without_the_compiler(tmp_path):
-    asked = "from treecast.kernels import compiled\nfrom treecast.schedule.kernels import trees\n"
+    asked = "from treecast import compiled\nfrom treecast.schedule.kernels import trees\n"
     asked += "print(trees.depths.stored_name in compiled._stored())"
     assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "False\n"
     python(SUM, NUMBA_CACHE_DIR=str(tmp_path))
@@ -69,16 +69,16 @@ def test_a_change_of_a_file_concerns_the_kernels_of_those_that_import_it(tmp_pat
 
     def stamps():
         compiled._stamp.cache_clear()
-        return {file.relative_to(tmp_path): compiled._stamp(file) for file in tmp_path.rglob("*.py")}
+        return {file.relative_to(tmp_path): compiled._stamp(file) for file in tmp_path.rglob("kernels/*.py")}
 
-    before = stamps()
-    with open(tmp_path / "dice.py", "a") as file:
+    before, dice = stamps(), Path("networks/kernels/dice.py")
+    with open(tmp_path / dice, "a") as file:
         file.write("# changed\n")
     after = stamps()
-    every = {file.relative_to(tmp_path): file.read_text() for file in tmp_path.rglob("*.py")}
+    every = {file.relative_to(tmp_path): file.read_text() for file in tmp_path.rglob("kernels/*.py")}
     users = {name for name, text in every.items() if "treecast.networks.kernels.dice import" in text}
     assert len(users) > 3
-    assert {name for name in before if before[name] != after[name]} == users | {Path("dice.py")}
+    assert {name for name in before if before[name] != after[name]} == users | {dice}
     with open(tmp_path / "compiled.py", "a") as file:
         file.write("# changed\n")
     assert {name.stem for name, stamp in stamps().items() if stamp == after[name]} == {"__init__"}

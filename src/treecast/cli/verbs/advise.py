@@ -40,7 +40,7 @@ def advise(
 
     Example: treecast advise broadcast --nodes 60..70 --bytes 16MiB --survive 1 --max-degree 6 --latency 1us --rate 12.5GB/s
     """
-    from treecast import api
+    from treecast.advice import asking
     from treecast.advice.cables import Switchless, cables
 
     # 1. The sizes.
@@ -65,7 +65,7 @@ def advise(
         raise TreecastError("--wire wants one number of machines, and their ports: --nodes 6 --ports 2 --wire")
     # 3. The search, and what it found.
     with console.progress("networks" if ports is None else "graphs", after=1):
-        found = api.advise(
+        found = asking.advise(
             collective,
             wanted,
             size=amount.size,

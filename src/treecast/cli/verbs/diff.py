@@ -12,9 +12,9 @@ def diff(before: File, after: File, /, *, as_json: Json = False) -> int:
 
     Nodes are the same if they have the same labels, so the second plan may be on the network without its broken parts.
     """
+    import treecast
     from treecast import api
-    from treecast.files import formats
     from treecast.plans.timing import seconds_of
 
-    old, new = formats.load(before), formats.load(after)
+    old, new = treecast.load(before), treecast.load(after)
     return console.show(describe(api.diff(old, new)).joined(seconds_of(new, old), after="steps"), as_json)

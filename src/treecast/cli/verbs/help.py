@@ -6,13 +6,15 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import Json
-from treecast.cli.topics import TOPICS
+from treecast.cli.topics import topics
 from treecast.description import Description
 from treecast.errors import TreecastError, did_you_mean
 
+_TOPICS = topics()
+
 
 def help(  # noqa: A001
-    topic: Annotated[str | None, Parameter(help=f"The topic: {', '.join(TOPICS)}, or a verb.")] = None,
+    topic: Annotated[str | None, Parameter(help=f"The topic: {', '.join(_TOPICS)}, or a verb.")] = None,
     /,
     *,
     as_json: Json = False,
@@ -24,15 +26,15 @@ def help(  # noqa: A001
     from treecast.cli.app import app, find_verbs
 
     if topic is None:
-        lines: dict[str, object] = {name: page.__doc__ or name for name, page in TOPICS.items()}
+        lines: dict[str, object] = {name: page.__doc__ or name for name, page in _TOPICS.items()}
         verbs = f"The help of a verb: {', '.join(find_verbs())}."
         return console.show(Description(lines, lines={**lines, "VERB": verbs}), as_json)
-    if topic in TOPICS:
-        return console.show(TOPICS[topic](), as_json)
+    if topic in _TOPICS:
+        return console.show(_TOPICS[topic](), as_json)
     if topic in find_verbs():
         app.help_print([topic])
         return 0
-    known = [*TOPICS, *find_verbs()]
+    known = [*_TOPICS, *find_verbs()]
     raise TreecastError(
-        f"{topic!r} is no topic: write one of {', '.join(TOPICS)}, or a verb{did_you_mean(topic, known)}"
+        f"{topic!r} is no topic: write one of {', '.join(_TOPICS)}, or a verb{did_you_mean(topic, known)}"
     )

@@ -64,8 +64,8 @@ def plan(
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
+    import treecast
     from treecast import plans
-    from treecast.files.formats.registry import format_of_name
     from treecast.networks.past_relays import straight_of, whole_of
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
@@ -76,7 +76,7 @@ def plan(
     # 1. What can be wrong with the options: all of it is said before the work, which may take minutes.
     where, compare_with = broken.read(network), broken.other(network, compare_with)
     if output not in (None, "-"):
-        format_of_name(output)  # before the work, since the name may be that of a picture
+        treecast.formats.format_of_name(output)  # before the work, since the name may be that of a picture
     check_output(output, as_json)
     if job.files is None:
         amount = amount.filled(where, job.messages is not None)

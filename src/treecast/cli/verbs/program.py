@@ -30,8 +30,9 @@ def program(
     builder
         The construction; the default is the best of those that know a node's rows from its label.
     """
+    import treecast
     from treecast import plans
-    from treecast.papers.protocols import BUILDERS
+    from treecast.discovery import lacking
     from treecast.plans.request import request
 
     if job.targets or job.lengths is not None or job.files is not None:
@@ -42,7 +43,7 @@ def program(
     try:
         mine = plans.program(node=node, **asked)
     except PlanError as error:
-        if request(**asked)[1][0].name not in BUILDERS:
+        if "treecast.papers" in lacking() or request(**asked)[1][0].name not in treecast.protocols.BUILDERS:
             raise
         raise PlanError(
             f"{error}; or let the nodes of a plan find them: 'treecast simulate PLAN --distributed'"

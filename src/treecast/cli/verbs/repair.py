@@ -36,14 +36,14 @@ def repair(
     output
         Write the new schedule to this file.
     """
+    import treecast
     from treecast import plans
-    from treecast.files import formats
     from treecast.plans.timing import seconds_of
     from treecast.verification.verifier import verify
 
     check_output(output, as_json)
     check_numbers(within=within)
-    found = plans.repair(formats.load(file, told.read()), dead_nodes=dead_nodes, cut_links=cut_links, within=within)
+    found = plans.repair(treecast.load(file, told.read()), dead_nodes=dead_nodes, cut_links=cut_links, within=within)
     report = verify(found.schedule)
 
     def shown() -> Description:

@@ -29,8 +29,8 @@ def simulate(
     distributed
         Let every node of a scatterv or gatherv, or of gossip on a hypercube, work out its sends on its own, and compare them.
     """
+    import treecast
     from treecast.drawing.text import completion_text
-    from treecast.papers import protocols
     from treecast.simulation import replay
     from treecast.simulation.lies import replay_lies
     from treecast.units import spell_seconds
@@ -42,7 +42,7 @@ def simulate(
             raise TreecastError(
                 "the protocols that nodes run by themselves are without faults: leave out --dead-nodes, or --distributed"
             )
-        return console.show(protocols.compare_with_nodes(schedule), as_json)
+        return console.show(treecast.protocols.compare_with_nodes(schedule), as_json)
     faults = failing.read(schedule)
     if lying:
         if amount.latency is not None:

@@ -59,7 +59,7 @@ def verify(
     output
         Also write the schedule to this file if it is right.
     """
-    from treecast.files import formats
+    import treecast
     from treecast.plans.timing import seconds_of
     from treecast.simulation import sweeps
     from treecast.simulation.spreading import processes
@@ -78,16 +78,16 @@ def verify(
         if idle := [name for name, used in given.items() if used]:
             raise TreecastError(f"{idle[0]} says how to sweep: name the parts that fail as well, as in --sweep nodes")
     # 2. The verdict on the file.
-    verdict, schedule_of = formats.judge(file, told.read(), model, "expanded" if expanded else "fast")
-    if sweep is not None and isinstance(verdict, formats.FileVerdict):
+    verdict, schedule_of = treecast.formats.judge(file, told.read(), model, "expanded" if expanded else "fast")
+    if sweep is not None and isinstance(verdict, treecast.formats.FileVerdict):
         raise TreecastError(
             f"--sweep is for schedules: 'treecast verify {file} -o plan.tc' makes one of this file, and --sweep takes that"
         )
     # 3. What is said beside it: bounds, seconds, bits.
     found = describe(verdict)
-    if bounds and not isinstance(verdict, formats.FileVerdict):
+    if bounds and not isinstance(verdict, treecast.formats.FileVerdict):
         found = with_all_bounds(verdict, found)
-    if verdict and not isinstance(verdict, formats.FileVerdict):
+    if verdict and not isinstance(verdict, treecast.formats.FileVerdict):
         schedule = schedule_of()
         costs = times.read(schedule.network) or schedule.costs
         found = found.joined(seconds_of(replace(schedule, costs=costs)), after="steps")

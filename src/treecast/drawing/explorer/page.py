@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast import __version__
+import treecast
 from treecast.description import values_of
+from treecast.discovery import lacking
 from treecast.drawing.places import places_of
 from treecast.drawing.registry import View, frame_of, picture
 from treecast.drawing.shapes import centre_of
 from treecast.drawing.style import short_spec
 from treecast.errors import TreecastError
-from treecast.files.formats.native import digest_of
 from treecast.lower_bounds import best
 from treecast.ragged import starts
 from treecast.schedule import Schedule
@@ -126,8 +126,8 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
         "rules": [[rule, count] for rule, count in report.counts.items()],
         "violations": [str(violation) for violation in report.violations[:5]],
         "lower": [[bound.of, bound.value, bound.formula, bound.source] for bound in bounds],
-        "digest": digest_of(schedule),
-        "version": __version__,
+        "digest": "" if "treecast.files" in lacking() else treecast.formats.digest_of(schedule),
+        "version": treecast.__version__,
     }
 
 

@@ -20,6 +20,7 @@ from treecast.files.formats.registry import (
     format_of_bytes,
     format_of_name,
     importers,
+    unknown_suffix,
 )
 from treecast.files.programs.verdict import FileVerdict
 from treecast.models import Model
@@ -33,7 +34,20 @@ from treecast.writing import Source, read_folder, read_whole, spell_path, write_
 
 _PLAN_FIRST = "a network, no plan: plan on it first, as in 'treecast plan broadcast NETWORK -o plan.tc'"
 
-__all__ = ["FileVerdict", "Told", "decode", "encode", "judge", "load", "load_verified", "read", "save"]
+__all__ = [
+    "FileVerdict",
+    "Told",
+    "decode",
+    "digest_of",
+    "encode",
+    "format_of_name",
+    "judge",
+    "load",
+    "load_verified",
+    "read",
+    "save",
+    "unknown_suffix",
+]
 
 
 def encode(schedule: Schedule, to: str = DEFAULT, **settings: Any) -> bytes:
@@ -232,6 +246,13 @@ def load_verified(path: Source, told: Told | None = None) -> tuple[Schedule, Rep
     if not report:
         raise FormatError(f"{spell_path(path)} holds a schedule that is wrong: {report.violations[0].text}")
     return schedule, report
+
+
+def digest_of(schedule: Schedule) -> str:
+    """Return the digest of the text file of a schedule without the proof of a bound; empty where no file can hold it."""
+    from treecast.files.formats import native  # it registers
+
+    return native.digest_of(schedule)
 
 
 def load(path: Source, told: Told | None = None) -> Schedule:

@@ -29,7 +29,6 @@ from treecast.files.programs.order import (
     receives_before,
     waits_of,
 )
-from treecast.files.programs.rules import rule
 from treecast.files.programs.to_schedule import bounds_of, find_contents
 from treecast.files.programs.verdict import FileVerdict, Findings
 from treecast.networks import Network
@@ -37,6 +36,7 @@ from treecast.ragged import Ints
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.steps import NEVER
 from treecast.verification.bits import bits_of_plan
+from treecast.verification.file_rules import rule
 from treecast.verification.verifier import verify
 
 _MOST_VISITS = 10_000_000

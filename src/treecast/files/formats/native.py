@@ -28,14 +28,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.description import Description, describe, spell_range
 from treecast.errors import FormatError, TreecastError, did_you_mean, shorten
 from treecast.files.formats.header import (
     VERSION,
@@ -54,6 +52,7 @@ from treecast.files.formats.registry import begins_with, exporter, importer
 from treecast.networks import Network
 from treecast.ragged import Ints
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
+from treecast.schedule.listing import NOTHING, lines
 
 _MAGIC = b"treecast "
 _VERSIONS = {f"treecast {version}\n".encode(): version for version in range(1, VERSION + 1)}
@@ -63,7 +62,6 @@ _ROW = re.compile(
 )
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _BLOCK = 1 << 10  # the number of rows that are taken apart at a time: few, or the garbage collector walks them all
-_NOTHING = "-"  # the chunks of a control flit
 _NO_PORT = -2  # of a row that leaves it to us to find its port
 
 
@@ -95,19 +93,6 @@ def _digest_line(version: int, first: bytes, body: bytes) -> bytes:
     """Return the line of the digest: in version 1 of all that follows it, later also of the first line."""
     covered = body if version == 1 else first + body
     return b"digest sha256:" + hashlib.sha256(covered).hexdigest().encode()
-
-
-def lines(schedule: Schedule, most: int | None = None) -> Iterator[str]:
-    """Yield the rows of a schedule as they stand in a file, a line each, without line ends: the first ``most``, default all."""
-    rows = schedule.rows if most is None else schedule.rows.take(slice(0, most))
-    table = rows.payloads
-    chunks = [",".join(spell_range(a, b) for a, b in table.ranges(p)) or _NOTHING for p in range(len(table))]
-    nodes = np.union1d(rows.src, rows.dst)
-    label = dict(zip(nodes.tolist(), schedule.network.labels(nodes), strict=True))
-    columns = [column.tolist() for column in rows.columns().values()]
-    for step, steps, src, dst, port, tree, payload in zip(*columns, strict=True):
-        of_tree = f" tree={tree}" if tree >= 0 else ""
-        yield f"{step}+{steps} {label[src]}>{label[dst]} port={port}{of_tree} {chunks[payload]}"
 
 
 def _as_written(data: bytes) -> bytes:
@@ -207,7 +192,7 @@ def read_ranges(chunks: str) -> list[tuple[int, int]]:
     >>> read_ranges("0-3,7")
     [(0, 4), (7, 8)]
     """
-    if chunks == _NOTHING:
+    if chunks == NOTHING:
         return []
     parts = [_RANGE.fullmatch(part) for part in chunks.split(",")]
     found = [(int(part[1]), int(part[2] or part[1]) + 1) for part in parts if part]
@@ -295,34 +280,3 @@ def _header(text: bytes) -> Header:
 
 
 # -- rows that are shown ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Listing:
-    """The rows of a schedule, to be shown, or as data; in words only the first ``most`` of them, default all.
-
-    In words the command that plans the schedule comes first, if it is known, as a comment of a file.
-    """
-
-    schedule: Schedule
-    most: int | None = None
-
-    @property
-    def left_out(self) -> int:
-        """How many rows are not shown in words."""
-        return max(0, len(self.schedule) - (len(self.schedule) if self.most is None else self.most))
-
-
-@describe.register
-def _(listing: Listing) -> Description:
-    schedule = listing.schedule
-    command = [f"# {schedule.command}"] if schedule.command else []
-    return Description(_figures(schedule), notes=chain(command, lines(schedule, listing.most)))
-
-
-def _figures(schedule: Schedule) -> Iterator[dict[str, object]]:
-    rows, label = schedule.rows, schedule.network.label
-    chunks = [rows.payloads.ranges(payload) for payload in range(len(rows.payloads))]
-    for row in zip(*(column.tolist() for column in rows.columns().values()), strict=True):
-        said: dict[str, object] = dict(zip(COLUMNS, row[:-1], strict=False))
-        yield said | {"src": label(row[2]), "dst": label(row[3]), "chunks": chunks[row[-1]]}

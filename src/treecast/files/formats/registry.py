@@ -17,12 +17,12 @@ from typing import Any, TypeVar, cast
 
 from treecast.discovery import import_all
 from treecast.errors import FormatError, TreecastError
-from treecast.files.programs.rules import adopt
 from treecast.files.programs.verdict import FileVerdict
 from treecast.models import Cost
 from treecast.schedule import Schedule
 from treecast.schedule.costs import Costs
 from treecast.units import parse_bytes, parse_rate, parse_seconds
+from treecast.verification.file_rules import adopt
 
 HEAD = 512
 """How many of the first bytes of a file must tell its format."""

@@ -19,10 +19,10 @@ from treecast.collectives import COLLECTIVES, Kind
 from treecast.errors import FormatError
 from treecast.files.programs.order import ExecutionOrder
 from treecast.files.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Place
-from treecast.files.programs.rules import rule
 from treecast.files.programs.verdict import Findings, Where
 from treecast.ragged import Ints, starts
 from treecast.verification.bits import Bits, bits_of
+from treecast.verification.file_rules import rule
 
 _MOST_PLACES, _MOST_BITS = 2**25, 2**30
 _PRIME = 2**61 - 1  # of residues: the sum of two is an int64

@@ -13,9 +13,9 @@ from treecast.collectives import Collective
 from treecast.description import count_of, list_few
 from treecast.files.programs.order import Pairs, waits_of
 from treecast.files.programs.program import RECEIVE, Program
-from treecast.files.programs.rules import rule
 from treecast.files.programs.verdict import Findings
 from treecast.ragged import Ints
+from treecast.verification.file_rules import rule
 
 if TYPE_CHECKING:  # it is imported where it is used: whoever reads any file imports all formats
     import networkx as nx

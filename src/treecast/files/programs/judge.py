@@ -9,13 +9,13 @@ import numpy as np
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import FormatError, TreecastError
 from treecast.files.programs.dataflow import Contents, Name, bits_at, judge_delivery, root_of
-from treecast.files.programs.rules import place_of, rule
 from treecast.files.programs.to_schedule import Sent, bounds_of, collective_of, one_at_a_time, schedule_of_sent, widths
 from treecast.files.programs.verdict import FileVerdict, Findings, Nouns, Where
 from treecast.networks import Network
 from treecast.networks import network as network_of
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
+from treecast.verification.file_rules import place_of, rule
 
 
 @dataclass

@@ -8,9 +8,9 @@ import numpy as np
 
 from treecast.errors import FormatError
 from treecast.files.programs.program import RECEIVE, RELAXED, SEND, Counts, Program
-from treecast.files.programs.rules import rule
 from treecast.files.programs.verdict import Findings
 from treecast.ragged import Ints, starts, turns
+from treecast.verification.file_rules import rule
 
 
 @dataclass(frozen=True, eq=False)

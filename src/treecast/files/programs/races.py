@@ -18,9 +18,9 @@ from treecast.errors import FormatError
 from treecast.files.programs.dataflow import Contents
 from treecast.files.programs.order import ExecutionOrder
 from treecast.files.programs.program import BUFFER, ORDERED, READ, RELAXED, TOLD, WRITE
-from treecast.files.programs.rules import rule
 from treecast.files.programs.verdict import Findings
 from treecast.ragged import Ints
+from treecast.verification.file_rules import rule
 
 _MOST_CLOCKS = 2**26  # entries of clocks at a time
 _MOST_PAIRS, _MOST_BITS, _WORD = 2**21, 2**33, 63

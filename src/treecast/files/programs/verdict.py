@@ -7,11 +7,11 @@ from typing import Any
 from treecast.description import Described, Description, count_of, describe
 from treecast.errors import FormatError
 from treecast.files.programs.program import Place
-from treecast.files.programs.rules import place_of, rules_of
 from treecast.lower_bounds import Bound, spell_greatest
 from treecast.ragged import Ints
 from treecast.units import spell_seconds
 from treecast.verification.bits import Bits
+from treecast.verification.file_rules import place_of, rules_of
 
 Where = Callable[[int], Place]
 """From an operation to its place in the file, in words and in numbers."""

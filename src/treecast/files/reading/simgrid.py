@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from treecast.files.reading.data import Element, tree_of
-from treecast.files.reading.slurm import hosts_of
+from treecast.networks.reading.hosts import hosts_of
 from treecast.networks.reading.machine import Draft, Link, Machine, Node, grid
 from treecast.networks.reading.registry import begins_with_element, reader
 from treecast.networks.reading.text import plain, whole_number

@@ -5,12 +5,12 @@ Source: tt-umd's cluster descriptors, and tt-metal's lists of those of several h
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 from typing import Any, cast
 
-from treecast.description import count_of
 from treecast.files.reading.data import row, table, text, yaml_of
+from treecast.networks.reading.joined import leave_out
 from treecast.networks.reading.machine import Draft, Link, Machine, Node, grid
 from treecast.networks.reading.registry import Files, matches, reader
 from treecast.networks.reading.text import Scanner, lines_of, plain, whole_number
@@ -64,7 +64,7 @@ def machine_of(data: bytes) -> Machine:
     ]
     # 4. What leads out of the file is counted.
     remote = row(said.get("ethernet_connections_to_remote_devices"), "ethernet_connections_to_remote_devices")
-    _leave_out(found, len(remote))
+    leave_out(found, len(remote))
     if not rate and found.links:
         found.remark("no rate is known of such chips")
     facts: dict[str, Any] = {
@@ -75,11 +75,6 @@ def machine_of(data: bytes) -> Machine:
         "mmio": len(row(said.get("chips_with_mmio"), "chips_with_mmio")),
     }
     return found.machine("Tenstorrent's cluster descriptor", facts)
-
-
-def _leave_out(found: Draft, cables: int) -> None:
-    if cables:
-        found.remark(f"{count_of(cables, 'cable')} to chips of another file", sort="left out")
 
 
 @reader(
@@ -95,30 +90,6 @@ def files_of(data: bytes) -> Files:
     if not 0 < len(ranks) <= _MOST_FILES:
         raise ValueError(f"it names {len(ranks):,} files: 1 to {_MOST_FILES} will do")
     return Files(tuple(name for _, name in sorted(ranks.items())))
-
-
-def together(machines: Sequence[object]) -> Machine:
-    """Return the machines of several descriptors as one: chips of file i are called ``i/chip0`` and so on, from 0.
-
-    A cable to a chip of another file is known by the number that is that chip's alone. Raises ValueError when a file is no
-    cluster descriptor.
-    """
-    found, chips = Draft(), dict[str, str]()
-    to_others = list[tuple[str, int, str, int]]()
-    for place, each in enumerate(machines):
-        if not isinstance(each, Machine) or "to_others" not in each.facts:
-            raise ValueError("several files are read together where they are Tenstorrent's cluster descriptors only")
-        found.nodes |= {f"{place}/{name}": node for name, node in each.nodes.items()}
-        found.links += [link._replace(u=f"{place}/{link.u}", v=f"{place}/{link.v}") for link in each.links]
-        chips |= {other: f"{place}/{name}" for name, node in each.nodes.items() for other in node.also}
-        to_others += [(f"{place}/chip{chip}", *there) for chip, *there in each.facts["to_others"]]
-    rate = max((link.rate for link in found.links), default=0.0)
-    known = [(here, port, chips[other], its) for here, port, other, its in to_others if other in chips]
-    cables = {frozenset(((here, port), (there, its))): (here, there) for here, port, there, its in known}
-    found.links += [Link(u, v, rate) for u, v in cables.values()]
-    _leave_out(found, len(to_others) - len(known))
-    facts = {"files": len(machines), "chips": len(found.nodes), "cables_between": len(cables)}
-    return found.machine("Tenstorrent's cluster descriptors", facts)
 
 
 def _to_other(cable: Any) -> tuple[int, int, str, int]:

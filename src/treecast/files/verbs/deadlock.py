@@ -30,6 +30,6 @@ def deadlock(
 
     The exit status is 0 where no run hangs, 1 where one may or all do, and 3 where there is too much to try.
     """
-    from treecast import api
+    from treecast.files import others
 
-    return console.show(api.deadlock(calls, mesh, times=times, slots=slots), as_json)
+    return console.show(others.deadlock(calls, mesh, times=times, slots=slots), as_json)

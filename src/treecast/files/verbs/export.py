@@ -55,13 +55,13 @@ def export(
     output
         The file or new folder to write; - is standard output.
     """
-    from treecast import api
+    from treecast.files import others
 
     # An unknown format is refused before the file is read.
     entry = exporter_named(to or format_of_name(output))
     schedule, _ = load(file, told.read())
     given = {keyword: value for keyword, value in vars(settings).items() if value}
-    if advice := api.export(schedule, output, to, **given):
+    if advice := others.export(schedule, output, to, **given):
         console.warn(advice)
     if to is None:
         warn_of_suffix(output)

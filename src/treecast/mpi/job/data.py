@@ -13,6 +13,7 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.errors import FormatError, PlanError
 from treecast.networks import Network
+from treecast.networks.node_files import flits_of, node_files
 from treecast.running.engine.memory import Part
 from treecast.running.execution.layout import (
     Bytes,
@@ -26,7 +27,7 @@ from treecast.running.execution.layout import (
     sums_at,
     true_data,
 )
-from treecast.running.execution.on_files import check_folder, check_target, flits_of, node_files, write_message
+from treecast.running.execution.on_files import check_folder, check_target, write_message
 from treecast.schedule import Schedule
 from treecast.writing import spell_path
 

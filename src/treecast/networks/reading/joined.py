@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from treecast.description import list_few
+from treecast.description import count_of, list_few
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 
 _MOST_NODES = 1 << 18
@@ -111,3 +111,33 @@ def _matched(nics: dict[str, Node], cards: dict[Card, Ends]) -> tuple[list[tuple
         pairs += [(nic, cards[card]) for nic, card in zip(free, left, strict=False)]
         left = []
     return pairs, left
+
+
+def together(machines: Sequence[object]) -> Machine:
+    """Return the machines of several descriptors as one: chips of file i are called ``i/chip0`` and so on, from 0.
+
+    A cable to a chip of another file is known by the number that is that chip's alone. Raises ValueError when a file is no
+    cluster descriptor.
+    """
+    found, chips = Draft(), dict[str, str]()
+    to_others = list[tuple[str, int, str, int]]()
+    for place, each in enumerate(machines):
+        if not isinstance(each, Machine) or "to_others" not in each.facts:
+            raise ValueError("several files are read together where they are Tenstorrent's cluster descriptors only")
+        found.nodes |= {f"{place}/{name}": node for name, node in each.nodes.items()}
+        found.links += [link._replace(u=f"{place}/{link.u}", v=f"{place}/{link.v}") for link in each.links]
+        chips |= {other: f"{place}/{name}" for name, node in each.nodes.items() for other in node.also}
+        to_others += [(f"{place}/chip{chip}", *there) for chip, *there in each.facts["to_others"]]
+    rate = max((link.rate for link in found.links), default=0.0)
+    known = [(here, port, chips[other], its) for here, port, other, its in to_others if other in chips]
+    cables = {frozenset(((here, port), (there, its))): (here, there) for here, port, there, its in known}
+    found.links += [Link(u, v, rate) for u, v in cables.values()]
+    leave_out(found, len(to_others) - len(known))
+    facts = {"files": len(machines), "chips": len(found.nodes), "cables_between": len(cables)}
+    return found.machine("Tenstorrent's cluster descriptors", facts)
+
+
+def leave_out(found: Draft, cables: int) -> None:
+    """Say that cables to chips of another file are left out, if some are."""
+    if cables:
+        found.remark(f"{count_of(cables, 'cable')} to chips of another file", sort="left out")

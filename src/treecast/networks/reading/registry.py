@@ -15,7 +15,7 @@ from typing import TypeVar
 from xml.parsers import expat
 
 from treecast.description import list_few
-from treecast.discovery import import_all
+from treecast.discovery import import_all, lacking
 from treecast.errors import did_you_mean
 from treecast.networks.reading.frames import hosts_in, looks_like, unframed
 from treecast.networks.reading.links import Parts
@@ -89,7 +89,7 @@ def reader(
 
 def readers() -> dict[str, FileReader]:
     """Return everything that reads files of networks, by name."""
-    import_all("treecast.networks.reading")
+    import_all("treecast", "reading")
     return dict(sorted(_READERS.items()))
 
 
@@ -181,6 +181,8 @@ def _found(head: bytes) -> FileReader | None:
 def _by_name(head: bytes, path: str) -> FileReader:
     """Return the reader of a file that none recognises, by its name, or that of links; ValueError where it looks otherwise."""
     suffix = Path(path).suffix.lower()
+    if missing := lacking():
+        raise ValueError(f"what reads such files may be in {' or '.join(missing)}, not installed here")
     by_name = [each for each in readers().values() if suffix in each.suffixes]
     if (not by_name or suffix in _OF_MACHINES) and (looks := looks_like(head)):
         raise ValueError(looks)

@@ -38,6 +38,7 @@ from treecast.schedule.description import spell_steps
 from treecast.schedule.tree_of_rows import first_controls, trees_of_rows
 
 __all__ = [
+    "BUILDERS",
     "Certificate",
     "Conformance",
     "Content",

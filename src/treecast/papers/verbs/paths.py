@@ -35,9 +35,9 @@ def paths(
     output
         Also draw a picture into this file: SVG, PNG or PDF.
     """
-    from treecast import api
+    from treecast.papers import paths as calling
     from treecast.plans.order import ORDER
 
     where = broken.read(network)
     ports = None if order is None else ORDER.read(order, where)
-    return show_drawn(api.paths(where, node, root, ports, trees=trees), output, as_json)
+    return show_drawn(calling.paths(where, node, root, ports, trees=trees), output, as_json)

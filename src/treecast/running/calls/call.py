@@ -27,7 +27,7 @@ class Last(NamedTuple):
     seconds : float
         How long this rank was in the call.
     bits : str
-        What the bits of its sum depend on: ``any``, ``by-rank`` or ``exact``, as ``sums`` of ``treecast.running.groups.terms.Terms`` has
+        What the bits of its sum depend on: ``any``, ``by-rank`` or ``exact``, as ``sums`` of ``running.groups.terms.Terms`` has
         them. A sum of whole numbers is exact, but of MPI's own calls ``any``; "" for a call that adds nothing, and for sums of
         Python objects.
     """

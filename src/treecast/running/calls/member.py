@@ -40,7 +40,7 @@ class Member:
 
     @property
     def stats(self) -> dict[str, int]:
-        """How many events of each name there were at this rank (``treecast.running.transport.events``), and how many calls it keeps."""
+        """How many events of each name there were at this rank (``running.transport.events``), and how many calls it keeps."""
         return {**self._group.transport.events.counts, "calls": len(self.calls())}
 
     def waiting(self) -> dict[int, str]:

@@ -4,8 +4,9 @@ from threading import Event, Thread
 from time import monotonic
 
 from treecast.errors import PlanError
-from treecast.running.laws.rank import DEADLINE, Rank, data_of, expect, key_of, law, over, place_of
+from treecast.running.laws.rank import DEADLINE, Rank, data_of, key_of, law, over, place_of
 from treecast.running.transport.base import SMALL, Steps
+from treecast.verification.laws.expecting import expect
 
 _LIMIT = 30.0  # seconds
 

@@ -1,7 +1,8 @@
 """Laws of frames of control, and of who sends some that make no sense."""
 
-from treecast.running.laws.rank import Rank, data_of, expect, key_of, law, over, place_of, still_talk
+from treecast.running.laws.rank import Rank, data_of, key_of, law, over, place_of, still_talk
 from treecast.running.transport.base import SMALL, FrameError, FrameKind, Key, Steps
+from treecast.verification.laws.expecting import expect
 
 _ERRORS = (ValueError, KeyError, IndexError)
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from itertools import product
 
-from treecast.running.laws.rank import Rank, data_of, expect, key_of, law, over, place_of, still_talk
+from treecast.running.laws.rank import Rank, data_of, key_of, law, over, place_of, still_talk
 from treecast.running.transport.base import DIRECT, SMALL, Key, Steps
+from treecast.verification.laws.expecting import expect
 
 LENGTHS = (0, 1, SMALL, SMALL + 1, 3 << 20)  # a void, the least, the two sides of what is buffered, several frames
 """Bytes of messages."""

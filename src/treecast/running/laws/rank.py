@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from treecast.running.transport.base import FrameKind, Key, Steps, Ticket, Transport, Until
+from treecast.verification.laws.expecting import expect
 
 DEADLINE = 0.15
 """Seconds after which a rank is silent, where a law is about silence."""
@@ -76,12 +77,6 @@ def law(optional: bool = False, deadline: float | None = None) -> Callable[[Part
             OPTIONAL.add(part.__name__)
 
     return enter
-
-
-def expect(found: object, wanted: object, what: str) -> None:
-    """Raise AssertionError when something is not as it should be."""
-    if found != wanted:
-        raise AssertionError(f"{what}: there is {found!r}, not {wanted!r}")
 
 
 def data_of(length: int, seed: int = 0) -> bytes:

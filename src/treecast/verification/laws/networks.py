@@ -12,7 +12,7 @@ import numpy as np
 from treecast.networks import families, network
 from treecast.networks.core import Network
 from treecast.networks.family import Family
-from treecast.running.laws.rank import expect
+from treecast.verification.laws.expecting import expect
 
 _MOST = 60
 """Members of a family with up to so many ranks are looked at."""

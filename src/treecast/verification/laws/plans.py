@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+import treecast
 from treecast.collectives import COLLECTIVES, Collective
+from treecast.discovery import lacking
 from treecast.errors import PlanError
-from treecast.files.formats import decode, encode
 from treecast.lower_bounds import schedule_bounds, tightest
 from treecast.lower_bounds.proof import of_bounds
 from treecast.models import MODELS, Model, model
@@ -18,12 +19,12 @@ from treecast.networks import Network, network
 from treecast.networks.arcs import arcs_of
 from treecast.plans import Builder, all_builders, plan, program
 from treecast.plans.entries import builders_of, kinds_of
-from treecast.running.laws.rank import expect
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.simulation.replay import simulate
 from treecast.simulation.sweeps import sweep
 from treecast.takes import Takes, takes
 from treecast.verification.expanded import check_expanded
+from treecast.verification.laws.expecting import expect
 from treecast.verification.verifier import verify
 
 NETWORKS = (
@@ -95,13 +96,16 @@ def check_plan(schedule: Schedule) -> None:
         if kinds ** (schedule.copies - 1) <= _MOST_SETS:
             faults = sweep(schedule)
         expect(faults.counterexample, None, f"{said}: a set of faults that it does not survive")
-    # 5. Files
-    if schedule.network.spelled or schedule.network.stored:
+    # 5. Files, where treecast has some.
+    if (schedule.network.spelled or schedule.network.stored) and "treecast.files" not in lacking():
         words = model(replace(schedule.model, arcs=()).spelling)  # a machine of one's own is read by its words
         schedule = replace(schedule, model=replace(words, arcs=schedule.model.arcs))
+        formats = treecast.formats
         for name in ("text", "binary"):
             expect(
-                decode(encode(schedule, name)) == schedule, True, f"{said}: whether format {name} reads what it wrote"
+                formats.decode(formats.encode(schedule, name)) == schedule,
+                True,
+                f"{said}: whether format {name} reads what it wrote",
             )
 
 

@@ -36,11 +36,11 @@ from treecast.files.programs.order import (
 )
 from treecast.files.programs.program import BUFFER, READ, RECEIVE, SEND, WRITE
 from treecast.files.programs.races import judge_races
-from treecast.files.programs.rules import rule
 from treecast.files.programs.to_schedule import Sent
 from treecast.files.programs.verdict import FileVerdict, Findings, Where
 from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
+from treecast.verification.file_rules import rule
 
 _MOST_UNITS, _USUAL_BLOCKS = 2**25, 108
 _NOUNS = ("gpu", "threadblock", "step", "chunk")

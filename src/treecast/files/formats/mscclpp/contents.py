@@ -12,9 +12,9 @@ from treecast.files.formats.mscclpp.plan import UnitRange, note
 from treecast.files.formats.mscclpp.program import Laid
 from treecast.files.programs.dataflow import Contents, Moves, Places, trace
 from treecast.files.programs.judge import Judged
-from treecast.files.programs.rules import rule
 from treecast.files.programs.to_schedule import Sent
 from treecast.ragged import Ints, places, starts
+from treecast.verification.file_rules import rule
 
 _MOST_MOVED = 2**22
 

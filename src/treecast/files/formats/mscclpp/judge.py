@@ -13,9 +13,9 @@ from treecast.files.formats.registry import Told, judged
 from treecast.files.programs.dataflow import kind_of
 from treecast.files.programs.judge import Judged, find_network
 from treecast.files.programs.races import Uses
-from treecast.files.programs.rules import rule
 from treecast.files.programs.verdict import FileVerdict, Findings
 from treecast.schedule import Schedule
+from treecast.verification.file_rules import rule
 
 _KEYS = (b'"gpus"', b'"collective"', b'"inplace"', b'"protocol"', b'"buffer_alignment"')
 _NOUNS = ("gpu", "threadblock", "operation", "piece")

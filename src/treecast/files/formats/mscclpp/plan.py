@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from treecast.errors import FormatError
-from treecast.files.programs.rules import rule
 from treecast.files.programs.verdict import Findings
+from treecast.verification.file_rules import rule
 
 BUFFERS = "ios"
 _MOST_UNITS, _MOST_STEPS = 2**22, 2**20

@@ -16,8 +16,8 @@ from treecast.files.formats.mscclpp.plan import WAITS, End, GpuOp, Step, Unrolle
 from treecast.files.programs.order import find_order, find_pairs
 from treecast.files.programs.program import ORDERED, TOLD, TURNS, Counts, Place, Program
 from treecast.files.programs.races import Use
-from treecast.files.programs.rules import rule
 from treecast.files.programs.verdict import Findings
+from treecast.verification.file_rules import rule
 
 _JOINS = ("nop", "barrier")
 At = tuple[int, int, int]

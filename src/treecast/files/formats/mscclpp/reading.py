@@ -25,8 +25,8 @@ from treecast.files.formats.mscclpp.plan import (
     Where,
     note,
 )
-from treecast.files.programs.rules import rule
 from treecast.files.programs.verdict import Findings
+from treecast.verification.file_rules import rule
 
 MOST_OPS, MOST_CHANNELS, MOST_AT_ONCE, MOST_PLACES, MOST_SHARED = 64, 16, 8, 10, 16
 _LARGEST, _MOST_BYTES, _MOST_DEEP, _MOST_GPUS = 2**31 - 1, 2**26, 64, 4096

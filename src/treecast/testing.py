@@ -10,9 +10,10 @@ Examples
 >>> check_format("text")
 """
 
-from treecast.files.laws import check_format
-from treecast.running.laws.transports import check_transport
-from treecast.verification.laws.networks import check_network
-from treecast.verification.laws.plans import check_machine, check_maker, check_plan
+from functools import partial
 
-__all__ = ["check_format", "check_machine", "check_maker", "check_network", "check_plan", "check_transport"]
+from treecast.faces import homes_in, named
+
+_HOME = homes_in(f"{__file__}i")
+__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = partial(named, homes=_HOME, face=__name__)

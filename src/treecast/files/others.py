@@ -1,181 +1,25 @@
-"""Plans beside plans, networks beside networks, the paths between two nodes, other files, and calls on groups of ranks."""
+"""Files of other tools, and calls on groups of ranks: the public functions."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from treecast.api.schedules import Planned, schedule_of
+from treecast.api import Planned, schedule_of
 from treecast.collectives import find_kind
 from treecast.collectives.demands.groups import SEND, along
 from treecast.collectives.demands.layouts import RankMesh
 from treecast.errors import FormatError, PlanError, checks_keywords
 from treecast.files import formats
-from treecast.files.formats import Told
+from treecast.files.formats import FileVerdict, Told
 from treecast.files.formats.registry import exporter_named, format_of_name
 from treecast.files.programs.meetings import Deadlock, GroupCall, find_deadlock, read_calls
-from treecast.networks import NodeName, network
-from treecast.plans import plan
-from treecast.plans.amounts import amount_of, costs_of
-from treecast.verification.verifier import verify
-
-if TYPE_CHECKING:
-    from treecast.advice.cables import Switchless
-    from treecast.advice.networks import Advice, RatePer
-    from treecast.files.formats import FileVerdict
-    from treecast.papers.paths import Paths
-    from treecast.plans.after.differences import Difference
-    from treecast.verification.report import Report
-
-_MOST_SIZES = 1000
+from treecast.verification.report import Report
 
 
-@checks_keywords
-def advise(
-    collective: str,
-    nodes: int | Iterable[int],
-    *,
-    size: int | str,
-    latency: float | str,
-    rate: float | str,
-    item: int | str = 1,
-    least_chunk: int | str = 1,
-    survive: int = 0,
-    max_degree: int | None = None,
-    rate_per: "RatePer" = "link",
-    sort: Literal["time", "links"] = "time",
-    ports: int | None = None,
-) -> "Advice | Switchless":
-    """Compare networks and plans for a number of ranks. The options that nothing beats are planned and verified.
-
-    Parameters
-    ----------
-    collective : str
-        The collective.
-    nodes : int or iterable of int
-        How many ranks there are, or which numbers will do: at most 1,000.
-    size, item, least_chunk : int or str
-        The bytes of all blocks together, of an element (chunks are multiples of it), and the least of a chunk: ``"16MiB"``.
-    latency, rate : float or str
-        The cost of a send: seconds and bytes a second, or ``"1us"`` and ``"12.5GB/s"``.
-    survive : int
-        How many unannounced faults must do no harm.
-    max_degree : int, optional
-        The most links of a node.
-    rate_per : {"link", "node"}
-        Whether each link carries the whole rate, or a node's links share it.
-    sort : {"time", "links"}
-        The order of the options.
-    ports : int, optional
-        The ports of a machine: then machines are joined without a switch, and every graph of up to ten of them is looked at.
-
-    Returns
-    -------
-    Advice, or Switchless where ports are given
-        The options, the best first.
-
-    Raises
-    ------
-    PlanError
-        When nothing fits, or sizes are none.
-
-    Examples
-    --------
-    >>> import treecast
-    >>> treecast.advise("broadcast", 16, size="1MiB", latency="1us", rate="12.5GB/s", max_degree=4).options[0].ranks
-    16
-    """
-    from treecast.advice.cables import switchless
-    from treecast.advice.networks import advise as ask
-
-    wanted = [nodes] if isinstance(nodes, int) else list(nodes)
-    if not wanted or min(wanted) < 1 or len(wanted) > _MOST_SIZES:
-        raise PlanError(f"networks are compared for 1 to {_MOST_SIZES:,} sizes, from 1 rank on")
-    much, costs = amount_of(size, item=item, least_chunk=least_chunk), costs_of(latency, rate)
-    if much is None or costs is None:
-        raise PlanError(
-            "say how much data there is and how much sends cost, as in size='16MiB', latency='1us', rate='12.5GB/s'"
-        )
-    if ports is not None:
-        if len(wanted) > 1:
-            raise PlanError("machines with so many ports are joined for one number of them, not for several")
-        return switchless(collective, wanted[0], ports, much, costs, survive=survive)
-    kept: dict[str, Any] = {"survive": survive, "most_degree": max_degree, "rate_per": rate_per, "sort": sort}
-    found = ask(collective, wanted, much, costs, **kept)
-    # The comparison goes by closed forms: what is recommended is made and verified once.
-    for each in found.options:
-        if each.front:
-            how: dict[str, Any] = {"survive": each.survives, "model": each.model, "builder": each.builder}
-            schedule = plan(collective, each.network, messages=each.sizes.messages, **how)
-            if not verify(schedule) or schedule.steps != each.steps:
-                raise PlanError(f"{each.builder} on {each.network} does not take the {each.steps} steps that it claims")
-    return found
-
-
-@checks_keywords
-def diff(before: Planned, after: Planned) -> "Difference":
-    """Compare two plans: which rows are kept, moved, new or gone, and which nodes to notify.
-
-    Parameters
-    ----------
-    before, after : Schedule, str or path
-        Schedules of one collective, or their files. Nodes are the same if they have the same labels.
-
-    Raises
-    ------
-    PlanError
-        When they are schedules of different collectives.
-
-    Examples
-    --------
-    >>> import treecast
-    >>> found = treecast.diff(treecast.plan("broadcast", "ring:5"), treecast.plan("broadcast", "path:5"))
-    >>> found.kept, found.moved, found.new, found.gone
-    (2, 0, 2, 2)
-    """
-    from treecast.plans.after.differences import difference
-
-    return difference(schedule_of(before), schedule_of(after))
-
-
-@checks_keywords
-def paths(
-    where: Any, node: NodeName, root: NodeName = 0, order: Sequence[int] | None = None, *, trees: str = ""
-) -> "Paths":
-    """Return the node-disjoint paths from the root to a node: on a hypercube the calling paths, on a star network the trees'.
-
-    Parameters
-    ----------
-    where : Network or str
-        A hypercube or a star network.
-    node, root : int or str
-        Where they lead, and whence: labels or numbers.
-    order : sequence of int, optional
-        On a hypercube: the ports in the order in which they are used.
-    trees : str, optional
-        On a star network: ``"paper"`` for the trees of Fragopoulou & Akl. The default are treecast's own, which for an even
-        number of symbols are one arc shallower.
-
-    Raises
-    ------
-    PlanError, NetworkError
-        For other networks, for trees that are not there, for nodes that do not exist, and when both are one.
-
-    Examples
-    --------
-    >>> import treecast
-    >>> len(treecast.paths("hypercube:4", 14).ways)
-    4
-    """
-    from treecast.papers.paths import node_disjoint_paths
-
-    found = network(where)
-    return node_disjoint_paths(found, found.node(node), found.node(root), order, trees)
-
-
-def judge(path: str | os.PathLike[str], **told: Any) -> "Report | FileVerdict":
+def judge(path: str | os.PathLike[str], **told: Any) -> Report | FileVerdict:
     """Judge a file, whoever wrote it.
 
     Parameters

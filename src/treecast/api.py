@@ -1,24 +1,22 @@
-"""Schedules, or their files: judged, replayed under faults, and carried out.
+"""The public functions of schedules, which also take files and labels: judged, bounded, compared, replayed under faults.
 
 ``verify("plan.tc")`` is ``verify(load("plan.tc"))``, ``simulate(schedule, ["21345@7"])`` reads the faults for its network.
+The command line calls these as well, so that both can do the same.
 """
 
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from numpy.typing import NDArray
-
+import treecast
 from treecast import lower_bounds
+from treecast.collectives import Demand
 from treecast.errors import FormatError, checks_keywords
-from treecast.files import formats
-from treecast.files.formats import Told
 from treecast.models import Model
 from treecast.plans import Job, job
+from treecast.plans.after.differences import Difference, difference
 from treecast.plans.job import counted, takes
 from treecast.progress import Progress
-from treecast.running.execution import election, local
-from treecast.running.execution.layout import bytes_of
 from treecast.schedule import Schedule
 from treecast.simulation import replay, sweeps
 from treecast.simulation.fault_sets import Kind
@@ -30,18 +28,14 @@ from treecast.verification import verifier
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from treecast.files.formats import FileVerdict
     from treecast.lower_bounds import Bound
-    from treecast.running.execution.election import Election
-    from treecast.running.execution.local import Execution
     from treecast.simulation.bit_replay import Gossip
     from treecast.simulation.replay import Trace
     from treecast.verification.report import Report
 
 Planned = Schedule | str | os.PathLike[str]
 """A schedule, or the file that holds it."""
-Data = bytes | bytearray | memoryview | NDArray[Any]
-"""An object whose bytes lie one behind the other."""
+demand = Demand.of
 
 
 @takes(job)
@@ -88,12 +82,16 @@ def verify(
     model: str | Model | None = None,
     *,
     method: str = "fast",
-    told: Told | None = None,
-) -> "Report | FileVerdict": ...
+    told: "treecast.formats.Told | None" = None,
+) -> "Report | treecast.formats.FileVerdict": ...
 @checks_keywords
 def verify(
-    schedule: Planned, model: str | Model | None = None, *, method: str = "fast", told: Told | None = None
-) -> "Report | FileVerdict":
+    schedule: Planned,
+    model: str | Model | None = None,
+    *,
+    method: str = "fast",
+    told: "treecast.formats.Told | None" = None,
+) -> "Report | treecast.formats.FileVerdict":
     """Check a schedule against every rule, under its own model or another one, and measure it.
 
     Parameters
@@ -133,7 +131,7 @@ def verify(
         if told is not None:
             raise FormatError("a schedule says its network and job itself: leave told out")
         return verifier.verify(schedule, model, method)
-    return formats.judge(schedule, told, model, method)[0]
+    return treecast.formats.judge(schedule, told, model, method)[0]
 
 
 @overload
@@ -268,98 +266,29 @@ def sweep(
 
 
 @checks_keywords
-def run(schedule: Planned, data: Data, faults: Failing = None, *, progress: Progress | None = None) -> "Execution":
-    """Carry out a schedule on real bytes, moved step by step between one buffer per node, in this process.
-
-    Nobody knows of ``faults``, as in ``simulate``; both agree send by send.
+def diff(before: Planned, after: Planned) -> Difference:
+    """Compare two plans: which rows are kept, moved, new or gone, and which nodes to notify.
 
     Parameters
     ----------
-    schedule : Schedule, str or path
-        The schedule, or the file that holds it.
-    data : bytes, memoryview or array
-        The data of all nodes, in the order of the chunks; of an array its bytes, as they lie in memory. For sums it is
-        cut into N equal parts, the last filled up with zeros: node h contributes part h, its bytes as unsigned numbers, and
-        each sum is exact, in int64. Of a demand with sums it is what each rank adds, rank by rank, and then the copies.
-    faults : Faults, str or sequence of str, optional
-        The faults, as ``simulate`` takes them.
-    progress : callable, optional
-        Told how many steps are done, how many there are, and their name.
-
-    Returns
-    -------
-    Execution
-        Who ended with which chunks, and the SHA-256 of each node's data.
+    before, after : Schedule, str or path
+        Schedules of one collective, or their files. Nodes are the same if they have the same labels.
 
     Raises
     ------
     PlanError
-        When the data has no bytes, as text, or they do not lie one behind the other; when the buffers do not fit in memory.
-    FaultError, NetworkError
-        For a fault that names nothing, and when the root is dead from the start.
-    FormatError
-        When the file holds no schedule, or a wrong one.
+        When they are schedules of different collectives.
 
     Examples
     --------
     >>> import treecast
-    >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
-    >>> done = treecast.run(schedule, b"the quick brown fox", ["2134", "4231@1"])
-    >>> len(done.living), len(done.intact)
-    (22, 22)
+    >>> found = treecast.diff(treecast.plan("broadcast", "ring:5"), treecast.plan("broadcast", "path:5"))
+    >>> found.kept, found.moved, found.new, found.gone
+    (2, 0, 2, 2)
     """
-    found = schedule_of(schedule)
-    return local.run(found, bytes_of(data), faults_of(found.network, faults), progress=progress)
-
-
-@checks_keywords
-def elect(
-    schedule: Planned, data: Data, liars: Failing, faults: Failing = None, *, progress: Progress | None = None
-) -> "Election":
-    """Carry out a schedule while ``liars`` alter data, and let each node elect the value of most of its copies.
-
-    A liar alters, from its step on, every chunk that it passes on; a node all but its own data. In the worst case, which is
-    this one, all put in the same: the chunk with every bit flipped. c dead and l lying nodes or arcs do no harm
-    while c + 2 l < copies.
-
-    Parameters
-    ----------
-    schedule : Schedule, str or path
-        The schedule, or the file that holds it.
-    data : bytes, memoryview or array
-        The data of all nodes, in the order of the chunks; of an array its bytes, as they lie in memory.
-    liars : Faults, str or sequence of str
-        The nodes, links and arcs that lie, written as ``simulate`` takes faults.
-    faults : Faults, str or sequence of str, optional
-        The faults besides, as ``simulate`` takes them.
-    progress : callable, optional
-        Told how many steps are done, how many there are, and their name.
-
-    Returns
-    -------
-    Election
-        Who elected the right bytes, who wrong ones, and who could not decide.
-
-    Raises
-    ------
-    FaultError, NetworkError
-        For liars that do not exist, for a root that lies, for collectives that add up, and for sparing schedules.
-    PlanError
-        When the data has no bytes, as text, or they do not lie one behind the other; when the buffers do not fit in memory.
-
-    Examples
-    --------
-    >>> import treecast
-    >>> schedule = treecast.plan("broadcast", "star:4", messages=6, copies=3)
-    >>> election = treecast.elect(schedule, b"the quick brown fox", ["2134"])
-    >>> election.tolerates, len(election.right), election.fooled
-    (1, 23, [])
-    """
-    found = schedule_of(schedule)
-    lying, failing = faults_of(found.network, liars) or Faults(), faults_of(found.network, faults)
-    return election.elect(found, bytes_of(data), lying, failing, progress=progress)
+    return difference(schedule_of(before), schedule_of(after))
 
 
 def schedule_of(schedule: Planned) -> Schedule:
     """Return a schedule, which a file may hold."""
-    return schedule if isinstance(schedule, Schedule) else formats.load(schedule)
+    return schedule if isinstance(schedule, Schedule) else treecast.load(schedule)

@@ -1,0 +1,1 @@
+"""The topics of ``treecast help`` that files add; each is a file."""

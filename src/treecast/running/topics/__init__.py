@@ -1,0 +1,1 @@
+"""The topics of ``treecast help`` that ranks add; each is a file."""
