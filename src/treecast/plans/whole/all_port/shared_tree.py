@@ -25,10 +25,14 @@ def _tree(network: Network) -> LowTree:
     return low_tree(network, int(network.ranks[0]))
 
 
+def _fits(job: Job[Network]) -> str:
+    return "" if job.network.both_ways else "needs links that lead both ways"
+
+
 @builder(
     "shared-tree",
     all_to_all,
-    fits=lambda job: "" if job.network.both_ways else "needs links that lead both ways",
+    fits=_fits,
     orbit=False,
     baseline=True,
     summary="up one low tree and down again, each block in a slot of its own: any number of ranks, in few rows",
