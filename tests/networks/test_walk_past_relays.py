@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
-from treecast.errors import NetworkError
+from treecast.errors import NetworkError, PlanError
 from treecast.networks import past_relays
 from treecast.networks.arcs import arcs_of
 from treecast.networks.past_relays import PastRelays
@@ -79,7 +79,7 @@ def test_a_tree_of_halves_takes_at_most_twice_the_steps_of_one_port(where: PastR
 )
 def test_plans_around_a_walk_are_right(where: PastRelays, kind: str, model: str, messages: int) -> None:
     if kind in SUMS[2:] and model not in ("all-port", "one-port", "all-port,latency=3"):
-        with pytest.raises(treecast.errors.PlanError, match="walk is for links, and ports, of full duplex"):
+        with pytest.raises(PlanError, match="walk is for links, and ports, of full duplex"):
             planned(kind, where, model=model)
         return
     schedule = planned(kind, where, model=model, messages=messages)
@@ -128,6 +128,15 @@ def test_a_plan_around_a_walk_is_kept_in_a_file(tmp_path: Any) -> None:
     assert b"symmetry" in path.read_bytes()[:2000]
     mine = schedule.at(schedule.network.node("3.1.2"))
     assert len(mine) == 4 * 1023  # what it sends, and what it gets, there and back
+
+
+def test_the_relays_that_join_all_are_found_beside_others() -> None:
+    graph = nx.Graph([(u, side) for u in range(600) for side in (f"box{u // 8}", "all")])
+    for side in {v for v in graph if isinstance(v, str)}:
+        graph.nodes[side]["relay"] = True
+    schedule = treecast.plan("reduce-scatter", graph)
+    assert (schedule.builder, schedule.steps) == ("walk", 599)
+    assert treecast.verify(schedule).holds
 
 
 def test_what_joins_no_ranks_one_by_one_and_has_no_walk() -> None:

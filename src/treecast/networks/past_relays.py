@@ -292,8 +292,10 @@ def _around(whole: Network, arcs: Arcs, plain: NDArray[np.bool_], kept: Ints) ->
         raise NetworkError(f"{many} no relay adds; --relays-add yes or no says so of all")
     if not whole.both_ways:
         raise NetworkError(f"{many} all links lead both ways; --relays-add says that they add")
-    tree = low_tree(whole, int(kept[0]), plain)
-    if (tree.level[kept] < 0).any():
+    # the relays that join all are some beside the first
+    trees = (low_tree(whole, v, plain) for v in dict.fromkeys(whole.neighbors(int(kept[0]))) if plain[v])
+    tree = next((each for each in trees if (each.level[kept] >= 0).all()), None)
+    if tree is None:
         raise NetworkError(f"{many} these join all; --relays-add says that they add")
     # skips of 1, 2, 4 … places each way, fewer powers of two where there is no room for all
     around = np.argsort(tree.place[kept])
