@@ -219,7 +219,7 @@ BAD = [
     (("plan", "broadcast", "file:nowhere.graphml"), "cannot read the network"),
     (("plan", "broadcast", "star:15"), "too many"),
     (("plan", "telepathy", "star:5"), "'telepathy' is no collective"),
-    (("plan", "allgather", "mesh:100x100"), "no plan of allgather"),
+    (("plan", "alltoall", "mesh:100x100"), "no plan of alltoall"),
     (("plan", "allreduce", "star:4", "--copies", "2"), "added twice"),
     (("plan", "alltoall", "star:4", "--root", "2134"), "has no root"),
     ((*PLAN, "--root", "11345"), "11345 is no node of star:5"),

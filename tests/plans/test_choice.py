@@ -48,7 +48,7 @@ def test_each_builder_takes_what_the_list_says(kind: str, spec: str, what: dict[
     ("kind", "spec", "what", "why"),
     [
         ("broadcast", "torus:4x4x4", {"messages": 600}, "the fewest steps"),
-        ("broadcast", "petersen", {"messages": 600}, "the fewest steps"),
+        ("broadcast", "petersen", {"messages": 600}, "the first of equals"),
         ("broadcast", "star:4", {"survive": 1, "messages": 400}, "the only one that can"),
         ("allgather", "hypercube:3", {}, "no builder takes fewer steps or transmissions"),
         ("broadcast", "mesh:4x4", {"model": "wormhole"}, "the first of equals"),
@@ -124,7 +124,7 @@ def test_a_plan_by_a_rule_makes_few_calls():
         plan("broadcast", "torus:4x4x4")
     finally:
         sys.setprofile(None)
-    assert calls < 720
+    assert calls < 700
 
 
 @pytest.mark.parametrize("spec", ["ring:5", "mesh:3x3", "tree:2,2", "petersen"])

@@ -15,7 +15,7 @@ from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import Builder, Option, one_way, registered, until_registered
+from treecast.plans.registry import Builder, Option, few_arrivals, one_way, registered, until_registered
 from treecast.plans.reversal import one_after_the_other, reverse_in_time
 from treecast.schedule import Claims, Schedule
 
@@ -87,7 +87,8 @@ def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
     own, others = ([entry for entry, is_own in able if is_own is wanted] for wanted in (True, False))
     if all(entry.baseline for entry in own):
         return [entry for entry, _ in able]
-    return [*own, *(entry for entry in others if entry.cheap(job))]
+    small = bool(others) and few_arrivals(job)
+    return [*own, *(entry for entry in others if (small if entry.cheap is None else entry.cheap(job)))]
 
 
 @until_registered

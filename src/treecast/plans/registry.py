@@ -28,7 +28,6 @@ WORMHOLE = tuple(f"{name}{half}" for name, model in MODELS.items() if model.rout
 """The models of wormhole switching."""
 BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
 """The models in which a node keeps nothing that it relays."""
-
 _FEW_ARRIVALS = 2**11  # of jobs for which builders for weaker machines are asked, too
 
 Kept = TypeVar("Kept", bound=Callable[..., Any])
@@ -206,7 +205,8 @@ class Builder:
     any_model
         Whether it also makes schedules for any other model without routes in which nodes keep the chunks that they relay.
     cheap
-        Whether it costs little to ask it for a job beside a machine's own builders, though these are not its own.
+        Whether it costs little to ask it for a job beside a machine's own builders, though these are not its own; None: where few
+        chunks arrive.
     alike
         Whether it does so only where sends over all arcs take one step, and arrive as soon.
     needs
@@ -234,7 +234,7 @@ class Builder:
     baseline: bool = False
     suits: Suits = lambda job, chunk, cost: {}
     any_model: bool = False
-    cheap: Callable[[Job[Any]], bool] = few_arrivals
+    cheap: Callable[[Job[Any]], bool] | None = None
     alike: bool = False
     needs: str = ""
 
@@ -269,8 +269,14 @@ class Builder:
 
     def serves(self, machine: Model) -> bool:
         """Return whether its schedules hold under a model."""
-        free = self.any_model and machine.buffered and not machine.routing and not (self.alike and machine.arcs)
-        return free or machine.normal in self._own or any(own <= machine for own in self.machines)
+        if machine not in self._served:
+            free = self.any_model and machine.buffered and not machine.routing and not (self.alike and machine.arcs)
+            self._served[machine] = free or machine.normal in self._own or any(own <= machine for own in self.machines)
+        return self._served[machine]
+
+    @cached_property
+    def _served(self) -> dict[Model, bool]:
+        return {}
 
     def takes(self, keywords: Iterable[str]) -> bool:
         """Return whether it has all these options."""

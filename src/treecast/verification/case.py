@@ -114,7 +114,7 @@ class Case:
         first, size = (column[order] for column in self._asked)
         # the last run that begins at a chunk or before is the only one that can have it
         at = np.searchsorted(first, chunk, side="right") - 1
-        return (at >= 0) & (chunk < (first + size)[at])
+        return (at >= 0) & (chunk < np.append(first + size, 0)[at])
 
     @cached_property
     def streams(self) -> StreamColumns:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import treecast
@@ -83,6 +83,9 @@ def test_a_node_that_is_left_one_link_still_sends_what_was_to_take_the_others(ki
     torn(("fat-tree:4", "leaf-spine:4,2,2", "dragonfly:2,1,2", "hypercube:3")),
     st.integers(0, 1 << 30),
 )
+@example(
+    "allgather", treecast.network("hypercube:3 without links 0b000>0b001"), 7600
+)  # nothing is cut off, and a row stands alone
 @examples(200, deadline=None)
 def test_nothing_wrong_is_said_to_be_right(kind, where, seed):
     schedule, chance = treecast.plan(kind, where, builder="orbits"), np.random.default_rng(seed)

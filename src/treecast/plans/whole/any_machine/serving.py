@@ -55,7 +55,7 @@ def _serving(job: Job[Any]) -> list[Job[Any]]:
         if together or (other.blocks, other.ends) == (kind.blocks, kind.ends)
     )
     return [
-        replace(job, collective=each, options={}, said=job.said | {"model"})
+        replace(job, collective=each, builder=None, options={}, said=job.said | {"model"})
         for each in more
         if together or np.array_equal(sizes, each.classes[0].size)
     ]
@@ -131,7 +131,7 @@ def _of_equal_blocks(kind: Kind) -> bool:
 def hypercube_within(job: Job[Network]) -> Built:
     """Combining: the best plan of a hypercube whose arcs are some of the network's."""
     node = node_of_label(job.network, np.arange(job.network.nodes))  # and the label of each node, too
-    known = replace(job, said=job.said | {"model"})
+    known = replace(job, builder=None, said=job.said | {"model"})
     cube = Likeness(job.network, Hypercube(dimensions(job.network)), node, node)
     made = build(*request(on_known(known, cube)))
     return Built(made.rows, Claims(made.steps, made.transmissions), made.collective)
