@@ -24,6 +24,15 @@ def test_plans_are_right_on_any_graph(graph, messages):
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_no_step_at_the_beginning_is_idle(seed):
+    tree = nx.random_labeled_tree(9, seed=seed)
+    schedule = treecast.plan("allgather", tree, messages=2, builder="shared-tree")
+    assert schedule.rows.step.min() == 0
+    for sums in ("reduce-scatter", "allreduce"):  # the same backwards
+        assert treecast.verify(treecast.plan(sums, tree, messages=2, builder="shared-tree")).holds
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_a_low_tree_is_about_half_as_deep_as_ways_are_long(seed):
     graph = nx.connected_watts_strogatz_graph(40, 4, 0.2, seed=seed)
     where = treecast.network(graph)
@@ -44,6 +53,15 @@ def test_a_fabric_without_symmetry_is_no_wall():
     assert treecast.verify(schedule).holds
     assert schedule.steps <= where.rank_count + 6
     assert len(schedule) < 8 * where.rank_count
+
+
+def test_one_rank_has_nothing_to_send():
+    graph = nx.star_graph(3)
+    nx.set_node_attributes(graph, {v: v != 2 for v in graph}, "relay")
+    for where in (graph, "hypercube:0"):
+        schedule = treecast.plan("allgather", where, builder="shared-tree")
+        assert treecast.verify(schedule).holds
+        assert schedule.steps == 0
 
 
 def test_ways_back_are_needed():

@@ -14,7 +14,7 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.kept import kept
 from treecast.networks.low_trees import LowTree, low_tree
-from treecast.plans.built import Built, Job
+from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import builder
 from treecast.ragged import places
 from treecast.schedule import Claims, Payloads, Rows
@@ -44,6 +44,8 @@ def over_a_shared_tree(job: Job[Network]) -> Built:
     """
     network, messages, tree = job.network, job.collective.messages, _tree(job.network)
     ranks = network.rank_count
+    if ranks < 2:
+        return NOTHING
     # 1. Whose block passes which node on its way up, from the lowest level on.
     at, block, passes = network.ranks, np.arange(ranks), list[tuple[np.ndarray, np.ndarray]]()
     while len(at):
@@ -77,7 +79,7 @@ def over_a_shared_tree(job: Job[Network]) -> Built:
     ranges, payload = np.unique(first * (ranks + 1) + stop, return_inverse=True)
     begin, end = np.divmod(ranges, ranks + 1)
     table = Payloads.of_ranges(network.ranks[begin] * messages, (network.ranks[end - 1] + 1) * messages)
-    arcs = arcs_of(network)
+    step, arcs = step - step.min(), arcs_of(network)  # the first block may not come from as far below as others
     port = np.concatenate([network.port_between(node, tree.parent[node]), arcs.port[tree.into[into]].astype(np.int64)])
     rows = Rows.of(
         table, step=step, steps=(stop - first) * messages, src=src, dst=dst, port=port, payload=payload.reshape(-1)
