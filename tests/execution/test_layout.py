@@ -98,7 +98,7 @@ def test_what_is_wanted_under_faults(data):
 
 
 @pytest.mark.parametrize("kind", ["reduce", "reduce-broadcast", "reduce-scatter", "allreduce", "broadcast"])
-@pytest.mark.parametrize("spec", ["star:3", "hypercube:3", "torus:3x3", "ring:5"])
+@pytest.mark.parametrize("spec", ["star:3", "hypercube:3", "torus:3x3", "ring:5", "fat-tree:4 with relays-add yes"])
 def test_contributions_are_counted_as_by_looking_at_every_send(kind, spec):
     schedule = plan(kind, spec, messages=3)
     sums = schedule.collective.sums

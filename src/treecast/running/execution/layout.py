@@ -263,6 +263,8 @@ def _cover(marks: NDArray[Any], row: Any, first: Ints, stop: Ints) -> NDArray[An
 
 def missing_contributions(schedule: Schedule) -> NDArray[np.int32]:
     """Return how many contributions each node is to add to each sum before it sends it on: int32 (N, sums)."""
+    if schedule.collective.sums and not schedule.network.seen_alike:
+        schedule = schedule.plain()  # what has no translations
     part, nodes = schedule.part, schedule.network.nodes
     count = _additions(schedule.rows, schedule.rows.dst, (nodes, part.sums))
     if not schedule.orbit or not part.sums:
