@@ -335,7 +335,8 @@ class Schedule(Described):
             return self
         if len(self.roots) > 1 or self.torn is not None:
             raise ScheduleError("the rows are not those of one node alone: write them out by plain()")
-        return replace(self, collective=self.part, orbit=False, claims=None)
+        sizes = self.sizes and self.sizes.over(self.part)
+        return replace(self, collective=self.part, orbit=False, claims=None, sizes=sizes)
 
     def plain(self) -> "Schedule":
         """Return the same schedule without orbit: the rows as all elements of its symmetry carry them."""

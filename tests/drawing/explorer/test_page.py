@@ -61,6 +61,15 @@ def test_data_go_round(sort):
     assert np.array_equal(there, schedule.network.neighbor_table())
 
 
+@pytest.mark.parametrize("spec", ["ring:7", "hypercube:3", "fat-tree:4"])
+@pytest.mark.parametrize("kind", ["allgather", "alltoall", "reduce-scatter", "allreduce"])
+def test_blocks_of_ranks_need_not_be_equally_long(kind, spec):
+    schedule = treecast.plan(kind, spec, bytes=1_000_003, latency="1us", rate="1GB/s")
+    assert schedule.sizes is not None
+    assert schedule.sizes.data == 1_000_003
+    assert len(page(schedule)) > 1000
+
+
 def test_the_page_names_the_digest_of_the_file(tmp_path):
     schedule = planned("streams in trees")
     treecast.save(schedule, tmp_path / "plan.tc")
