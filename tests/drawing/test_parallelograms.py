@@ -164,3 +164,13 @@ def test_the_verb_draws_them(tmp_path, capsys):
     assert capsys.readouterr().out.strip() == lanes_text(schedule)
     assert main(["draw", file, "--kind", "space-time", "-o", str(tmp_path / "a.svg")]) == 0
     assert b'id="messages"' in (tmp_path / "a.svg").read_bytes()
+
+
+@pytest.mark.parametrize("machine", ["shouting", "one-port,combining"])
+@pytest.mark.parametrize("kind", ["scatterv", "gatherv"])
+def test_where_messages_combine_flits_pass_at_once(kind, machine):
+    schedule = plan(kind, "star:3", lengths=3, model=machine)
+    passages = MessageStreams(schedule).passages()
+    assert set(passages.steps.tolist()) == {1}
+    assert int((passages.step + passages.steps).max()) == schedule.steps
+    assert lanes_text(schedule).count("3 flits") == schedule.network.nodes - 1

@@ -147,8 +147,8 @@ def why_no_passages(schedule: Schedule, view: View) -> str:
 class Passages(NamedTuple):
     """Passages of ``flits`` flits, from flit ``first`` on, of the message of node ``message`` on the link above ``below``.
 
-    They pass during ``step … step+flits-1``, ``depth`` is the distance of ``below`` from the root in its tree, ``branch`` the
-    child of the root above it (or itself). int64, sorted by step.
+    They pass during ``step … step+steps-1``, all at once where messages combine. ``depth`` is the distance of ``below`` from the
+    root in its tree, ``branch`` the child of the root above it (or itself). int64, sorted by step.
     """
 
     message: Ints
@@ -158,6 +158,7 @@ class Passages(NamedTuple):
     below: Ints
     depth: Ints
     branch: Ints
+    steps: Ints
 
 
 class Controls(NamedTuple):
@@ -252,9 +253,9 @@ class MessageStreams:
         step = columns.leaves(row, piece.place[of] + first - piece.first[of])
         below = self.ends[1][row]
         depth, branch = self._where(columns.tree[row].astype(np.int64), below)
-        order = np.lexsort((first, step))
+        steps, order = np.where(columns.pace[row] == 0, 1, flits), np.lexsort((first, step))
         return Passages(
-            *(column[order].astype(np.int64) for column in (message, first, flits, step, below, depth, branch))
+            *(column[order].astype(np.int64) for column in (message, first, flits, step, below, depth, branch, steps))
         )
 
     def controls(self) -> Controls:

@@ -265,10 +265,10 @@ def _cells_of_lanes(
 ) -> list[list[str]]:
     """Return the ``signs`` of messages, -1 of none: of several in a column of ``scale`` steps, the one with most flits in it."""
     most, whose = np.zeros(shape, np.int64), np.full(shape, -1)
-    begin, stop = passages.step // scale, -(-(passages.step + passages.flits) // scale)
+    begin, stop = passages.step // scale, -(-(passages.step + passages.steps) // scale)
     which = np.repeat(np.arange(len(begin)), stop - begin)
     column = begin[which] + places(stop - begin)
-    start, end = passages.step[which], passages.step[which] + passages.flits[which]
+    start, end = passages.step[which], passages.step[which] + passages.steps[which]
     flits = np.minimum(end, (column + 1) * scale) - np.maximum(start, column * scale)
     at = place[passages.below[which]], column
     np.maximum.at(most, at, flits)
@@ -305,7 +305,7 @@ def _ends(streams: MessageStreams, passages: Passages) -> Ints:
     else:
         there = passages.below == passages.message
     ends = np.zeros(schedule.network.nodes, np.int64)
-    np.maximum.at(ends, passages.message[there], (passages.step + passages.flits)[there])
+    np.maximum.at(ends, passages.message[there], (passages.step + passages.steps)[there])
     return ends
 
 
