@@ -157,7 +157,7 @@ def test_what_joins_no_ranks_one_by_one_and_has_no_walk() -> None:
     apart = nx.disjoint_union(apart, nx.star_graph(300))
     apart.add_edge(5, 310)
     apart.nodes[0]["relay"] = apart.nodes[301]["relay"] = True
-    with pytest.raises(NetworkError, match="or more where these join all"):
+    with pytest.raises(NetworkError, match="or more where these join all, and none leads from 1 to 302; --relays-add"):
         treecast.network(apart).past_relays()
 
 

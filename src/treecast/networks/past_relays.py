@@ -293,10 +293,14 @@ def _around(whole: Network, arcs: Arcs, plain: NDArray[np.bool_], kept: Ints) ->
     if not whole.both_ways:
         raise NetworkError(f"{many} all links lead both ways; --relays-add says that they add")
     # the relays that join all are some beside the first
-    trees = (low_tree(whole, v, plain) for v in dict.fromkeys(whole.neighbors(int(kept[0]))) if plain[v])
-    tree = next((each for each in trees if (each.level[kept] >= 0).all()), None)
-    if tree is None:
-        raise NetworkError(f"{many} these join all; --relays-add says that they add")
+    tree, apart = None, kept[1:]
+    for v in dict.fromkeys(v for v in whole.neighbors(int(kept[0])) if plain[v]):
+        if len(apart):
+            tree = low_tree(whole, v, plain)
+            apart = kept[tree.level[kept] < 0]
+    if tree is None or len(apart):
+        ends = " to ".join(whole.labels(np.array([kept[0], apart[0]])))
+        raise NetworkError(f"{many} these join all, and none leads from {ends}; --relays-add says that they add")
     # skips of 1, 2, 4 … places each way, fewer powers of two where there is no room for all
     around = np.argsort(tree.place[kept])
     count = max(1, min((nodes - 1).bit_length(), _MOST_SKIPS // (2 * nodes)))
