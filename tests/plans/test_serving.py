@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,3 +100,13 @@ def test_even_and_odd_nodes_tell_each_other_all(nodes):
 @pytest.mark.parametrize(("nodes", "messages", "most"), [(3, 999, 1338), (4, 1000, 1507), (5, 1000, 1613)])
 def test_many_sums_over_one_port_go_up_and_down_at_once(nodes, messages, most):
     assert judged(plan("reduce-broadcast", f"complete:{nodes}", messages=messages, model="one-port")) <= most
+
+
+@pytest.mark.parametrize("machine", [*COMBINING, *PLAIN])
+def test_nodes_that_only_send_need_no_plan_that_reaches_them(machine):
+    """Relays are capital letters, and no arc leads to h and i. A gatherv is possible, an allgather is not."""
+    graph = nx.Graph(["aF", "bD", "Ae", "AD", "Ag", "cC", "BE", "Bf", "Cd", "CF", "DE", "EF"]).to_directed()
+    graph.add_edges_from(["hE", "iC", "iD"])
+    nx.set_node_attributes(graph, {v: v.isupper() for v in graph}, "relay")
+    lengths = {"a": 2, "b": 1, "c": 3, "d": 3, "e": 2, "f": 3, "g": 0, "h": 0, "i": 0}
+    judged(plan("gatherv", network(graph), model=machine, root="g", lengths=lengths))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from treecast.collectives import COLLECTIVES, Collective, Demand, Kind
+from treecast.collectives.checks import check_reach
 from treecast.collectives.traits import all_to_all, each_to_each, of_any_length
 from treecast.errors import PlanError
 from treecast.networks import Hypercube, Network
@@ -57,8 +58,17 @@ def _serving(job: Job[Any]) -> list[Job[Any]]:
     return [
         replace(job, collective=each, builder=None, options={}, said=job.said | {"model"})
         for each in more
-        if together or np.array_equal(sizes, each.classes[0].size)
+        if (together or np.array_equal(sizes, each.classes[0].size)) and _reaches(each, job.network)
     ]
+
+
+def _reaches(collective: Collective, network: Network) -> bool:
+    """Return whether ways lead to all whom a collective is to reach, who may be more than it serves for."""
+    try:
+        check_reach(collective, network)
+    except PlanError:
+        return False
+    return True
 
 
 def _fits(job: Job[Any]) -> str:
