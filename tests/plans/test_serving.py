@@ -110,3 +110,18 @@ def test_nodes_that_only_send_need_no_plan_that_reaches_them(machine):
     nx.set_node_attributes(graph, {v: v.isupper() for v in graph}, "relay")
     lengths = {"a": 2, "b": 1, "c": 3, "d": 3, "e": 2, "f": 3, "g": 0, "h": 0, "i": 0}
     judged(plan("gatherv", network(graph), model=machine, root="g", lengths=lengths))
+
+
+@pytest.mark.parametrize("machine", COMBINING)
+@pytest.mark.parametrize("builder", [None, "serving"])
+def test_a_known_network_with_nodes_renamed_is_carried_over_once(builder, machine):
+    """Of a path, whose nodes come in another order, with blocks of any length."""
+    graph = nx.Graph(["ab"])
+    graph.add_edges_from(["bd", "dc"])
+    lengths = [[0, 0, 2, 1], [2, 0, 1, 2], [2, 0, 0, 2], [0, 1, 1, 0]]
+    judged(plan("alltoallv", network(graph), model=machine, lengths=lengths, builder=builder))
+
+
+@pytest.mark.parametrize("kind", ["alltoall", "allgather"])
+def test_a_hypercube_within_is_planned_by_name(kind):
+    assert judged(plan(kind, "complete:8", model="whispering", builder="hypercube-within")) == 3

@@ -56,7 +56,7 @@ def _serving(job: Job[Any]) -> list[Job[Any]]:
         if together or (other.blocks, other.ends) == (kind.blocks, kind.ends)
     )
     return [
-        replace(job, collective=each, builder=None, options={}, said=job.said | {"model"})
+        replace(job, collective=each, builder=None, options={}, said=job.said | {"model"}, likeness=None)
         for each in more
         if (together or np.array_equal(sizes, each.classes[0].size)) and _reaches(each, job.network)
     ]
