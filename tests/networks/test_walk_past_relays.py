@@ -15,6 +15,7 @@ from treecast.networks import past_relays
 from treecast.networks.arcs import arcs_of
 from treecast.networks.past_relays import PastRelays
 from treecast.schedule import Rows, Schedule
+from treecast.schedule.costs import Costs, seconds_by_steps
 
 SUMS = ["reduce", "reduce-broadcast", "reduce-scatter", "allreduce"]
 
@@ -166,3 +167,12 @@ def test_a_fabric_with_dead_switches_is_no_wall() -> None:
     schedule = treecast.plan("allgather", where)
     bound = max(bound.value for bound in treecast.bounds(schedule) if bound.of == "steps")
     assert (schedule.builder, schedule.steps, bound, len(schedule)) == ("shared-tree", 8196, 8191, 42037)
+
+
+def test_a_reduce_of_much_data_takes_less_time_than_an_allreduce_of_it() -> None:
+    """Down a chain of all ranks, cut into many chunks."""
+    words: dict[str, Any] = {"bytes": "100MB", "latency": "1us", "rate": "12.5GB/s"}
+    reduce, allreduce = (treecast.plan(kind, "fat-tree:16", **words) for kind in ("reduce", "allreduce"))
+    costs = Costs.of("1us", "12.5GB/s")
+    assert seconds_by_steps(reduce, costs) < 0.9 * seconds_by_steps(allreduce, costs)
+    assert treecast.verify(reduce).holds

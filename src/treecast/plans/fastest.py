@@ -299,7 +299,11 @@ class Search:
             return [1]
         least = self.bound
         centre = self._centre(least.slope, least.offset) if least else 1
-        more = _OCTAVES if self.one.network.parallel_arcs and self.one.network.nodes <= _FEW_NODES else ()
+        where, more = self.one.network, list[int]()
+        if where.parallel_arcs and where.nodes <= _FEW_NODES:
+            more = [*_OCTAVES]
+        elif where.past_routes is not None and where.symmetry is not None:
+            more = [centre << octave for octave in range(1, 5)]  # a chain of all ranks takes few steps for each of many
         some = {1, max(1, min(self.most, self.one.network.cables_out)), centre, *more}
         return sorted(count for count in some if count <= self.most)
 
