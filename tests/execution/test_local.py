@@ -46,6 +46,13 @@ def test_of_copies_that_come_in_one_step_the_first_row_counts():
         assert list(done.by_tree(v)) == [int(schedule.rows.tree[trace.via[0, v]])]
 
 
+def test_sums_that_others_own_against_plain_loops():
+    schedule = plan("allreduce", "star:3", messages=3, builder="priced-trees")
+    assert schedule.collective.owners
+    done, (_, made, last) = run(schedule, b"data"), replay(schedule)
+    assert (done.transmissions, done.steps) == (made, last)
+
+
 @examples(80)
 @given(of_any_collective(), st.binary(max_size=200), st.data())
 def test_bytes_and_sums_against_plain_loops(schedule, data, draws):

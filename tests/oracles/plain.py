@@ -46,7 +46,7 @@ def replay(schedule, node_dies=None, arc_dies=None):
     A node sends what it holds when it is alive. It holds a sum once every send of it to the node has arrived.
     """
     node_dies, arc_dies, collective = node_dies or {}, arc_dies or {}, schedule.collective
-    data, sums = tasks_of(collective.kind, collective.nodes, collective.messages, collective.root)
+    data, sums = tasks_of(collective.kind, collective.nodes, collective.messages, collective.root, collective.owners)
     results = {result for _, result in sums.values()}
     living = [v for v in range(collective.nodes) if node_dies.get(v, 1) > 0]
     arrival = {(start, c): 0 for c, (start, _) in data.items() if start in living and c not in results}
@@ -89,7 +89,7 @@ def wanted_of(schedule, node_dies=None):
     What a node alone had that was dead from the start cannot be had.
     """
     collective, node_dies = schedule.collective, node_dies or {}
-    data, sums = tasks_of(collective.kind, collective.nodes, collective.messages, collective.root)
+    data, sums = tasks_of(collective.kind, collective.nodes, collective.messages, collective.root, collective.owners)
     results = {result for _, result in sums.values()}
     wanted = [set() for _ in range(collective.nodes)]
     for chunk, (start, wanting) in data.items():
@@ -156,21 +156,27 @@ PART_OF_NODE_ZERO = {
 }
 
 
-def tasks_of(kind, nodes, messages, root=0):
+def tasks_of(kind, nodes, messages, root=0, owners=()):
     """What a collective is, chunk by chunk, by the definitions: two dictionaries.
+
+    ``owners``: the first sum of each run of sums that end at another node, and that node.
 
     Of each chunk of data, {chunk: (node where it starts, set of nodes that must get it)}; a finished sum starts at its
     owner. Of each sum, {chunk: (owner, chunk number of the finished sum or None)}.
     """
     every, data, sums = set(range(nodes)), {}, {}
+
+    def owner(chunk, usual):
+        return next((node for first, node in reversed(owners) if first <= chunk), usual)
+
     for c in range(messages):
         if kind == "broadcast":
             data[c] = (root, every)
         elif kind == "reduce":
             sums[c] = (root, None)
         elif kind == "reduce-broadcast":
-            sums[c] = (root, messages + c)
-            data[messages + c] = (root, every)
+            sums[c] = (owner(c, root), messages + c)
+            data[messages + c] = (owner(c, root), every)
         for v in range(nodes):
             if kind == "scatter":
                 data[v * messages + c] = (root, {v})
@@ -181,8 +187,9 @@ def tasks_of(kind, nodes, messages, root=0):
             elif kind == "reduce-scatter":
                 sums[v * messages + c] = (v, None)
             elif kind == "allreduce":
-                sums[v * messages + c] = (v, nodes * messages + v * messages + c)
-                data[nodes * messages + v * messages + c] = (v, every)
+                chunk = v * messages + c
+                sums[chunk] = (owner(chunk, v), nodes * messages + chunk)
+                data[nodes * messages + chunk] = (owner(chunk, v), every)
             elif kind == "alltoall":
                 for h in range(nodes):
                     data[(h * nodes + v) * messages + c] = (h, {v})
@@ -274,7 +281,7 @@ def faults_found(schedule, graph):
     added twice), ``copies``, ``claims``; ``untidy``: sums end well, but some node sends one other than once and last.
     """
     nodes, collective = schedule.network.nodes, schedule.collective
-    data, sums = tasks_of(collective.kind, nodes, collective.messages, collective.root)
+    data, sums = tasks_of(collective.kind, nodes, collective.messages, collective.root, collective.owners)
     if collective.owners:  # others complete the sums than those that they are numbered for
         owner = {chunk: max(run for run in collective.owners if run[0] <= chunk)[1] for chunk in sums}
         data |= {result: (owner[chunk], data[result][1]) for chunk, (_, result) in sums.items() if result is not None}
