@@ -10,13 +10,13 @@ def test_nothing_outside_the_table_asks_for_a_name():
     own = (
         "papers/",
         "advice/logs.py",
-        "formats/msccl",
-        "formats/synthesized.py",
-        "programs/buffers",
-        "calls/dump.py",
+        "files/formats/msccl",
+        "files/formats/synthesized.py",
+        "files/programs/buffers",
+        "running/calls/dump.py",
         "collectives/kinds.py",
         "cli/demands.py",
-        "records/",
+        "files/records/",
     )
     places = {file.relative_to(SOURCE).as_posix(): file for file in SOURCE.rglob("*.py")}
     named = [

@@ -16,6 +16,7 @@ OTHERS = {
     "periods": ["ring:5"],
     "priced-trees": [*SMALL, "path:4", "mesh:2x3", "fat-tree:4"],
     "shoulder-tap": ["path:5"],
+    "walk": ["dragonfly:8,4,4 past relays"],
 }
 
 

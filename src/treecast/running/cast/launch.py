@@ -130,7 +130,7 @@ def _sources() -> bytes:
     """Return the sources of treecast, as far as a host needs them, as a compressed archive."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as archive:
-        archive.add(_HERE.parent, "treecast", filter=lambda each: None if Path(each.name).name in _UNSENT else each)
+        archive.add(_HERE.parents[1], "treecast", filter=lambda each: None if Path(each.name).name in _UNSENT else each)
     return file.getvalue()
 
 

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from treecast.running.transport.marks import SOFT
 
-_HERE, _TORCH = str(Path(__file__).parents[1]), f"{os.sep}torch{os.sep}distributed{os.sep}"
+_HERE, _TORCH = str(Path(__file__).parents[2]), f"{os.sep}torch{os.sep}distributed{os.sep}"
 
 
 class Words(NamedTuple):

@@ -90,7 +90,8 @@ def _is_cheap(job: Job[Any]) -> bool:
 
 
 def _contains_cube(network: Network) -> str:
-    return "is a hypercube itself" if isinstance(network, Hypercube) else no_cube(network)
+    itself = network.gray == 0 and network.arcs == network.nodes * dimensions(network)
+    return "is a hypercube itself" if itself else no_cube(network)
 
 
 @any_machine(
