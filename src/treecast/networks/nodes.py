@@ -192,6 +192,8 @@ class Ranked(Nodes):
     none does."""
     past_routes: "Routes | None" = None
     """The links that its arcs take, where arcs are routes past relays; see ``past_relays``."""
+    walk: Ints = np.zeros(0, np.int64)
+    """The ranks in the order of a walk past its relays, int64; empty where there is none, or routes join all of them."""
     own_costs: Mapping[tuple[int, int], tuple[float | None, float]] = MappingProxyType({})
     """Of arcs between two nodes, where arcs differ: the latency in seconds, None where none is said, and the bytes a second."""
 

@@ -77,18 +77,19 @@ class PastRelays(Graph):
     def __init__(self, whole: Network) -> None:
         plain = np.zeros(whole.nodes, np.bool_) if whole.plain_relays is None else whole.plain_relays
         self.whole, self.kept_nodes = whole, np.flatnonzero(~plain)
-        arcs, walk = arcs_of(whole), np.zeros(0, np.int64)
+        arcs = arcs_of(whole)
+        back = _backs(whole, arcs)
         # 1. The channels of each route, as a table.
         if len(self.kept_nodes) * (len(self.kept_nodes) - 1) > _MOST_PAIRS:
-            walk, ends, channel = _around(whole, arcs, plain, self.kept_nodes)
+            self.walk, ends, channel = _around(whole, back, plain, self.kept_nodes)
         else:
-            ends, found = _Routing(whole, arcs, plain).routes(self.kept_nodes)
+            ends, found = _Routing(whole, arcs, plain).routes(self.kept_nodes, back.tolist())
             channel = np.full((len(found), max(map(len, found), default=1)), -1, np.int64)
             for place, route in enumerate(found):
                 channel[place, : len(route)] = route
         # 2. A link is the lesser of its two arcs.
-        back = np.append(_backs(whole, arcs), -1)
-        link = np.where(back[channel] < 0, channel, np.minimum(channel, back[channel]))
+        twin = np.append(back, -1)[channel]
+        link = np.where(twin < 0, channel, np.minimum(channel, twin))
         last = channel[np.arange(len(channel)), np.count_nonzero(channel >= 0, axis=1) - 1]
         ends_of = [arcs.tail[np.unique(channel[:, 0])], arcs.head[np.unique(last)]]
         ports = max(int(np.bincount(at).max(initial=1)) for at in ends_of)
@@ -99,10 +100,10 @@ class PastRelays(Graph):
             whole.spec + PAST, whole.labels(kept), ends, None if whole.relays is None else whole.relays[kept]
         )
         self.family, self.adds, self.symmetry = "", self.relays, None  # what carries arcs may not carry routes
-        if len(walk):
-            turn = np.empty_like(walk)
-            turn[walk] = np.roll(walk, -1)
-            self.symmetry = AbelianSymmetry(self, [Automorphism("place+1", len(walk), turn)])
+        if len(self.walk):
+            turn = np.empty_like(self.walk)
+            turn[self.walk] = np.roll(self.walk, -1)
+            self.symmetry = AbelianSymmetry(self, [Automorphism("place+1", len(turn), turn)])
         self.kinds = tuple(whole.kinds[v] for v in kept) if whole.kinds else ()
         self.chunk_rate, self.remarks, self.remedy = whole.chunk_rate, whole.remarks, whole.remedy
         self.notes = whole.notes
@@ -189,11 +190,13 @@ class _Routing:
         self.first = arcs.first.tolist()
         self.load = [0] * len(self.tail)
 
-    def routes(self, kept: Ints) -> tuple[Ints, list[_Route]]:
-        """Return the ends of the routes between some nodes, by their places there, int64 (routes, 2), and their arcs; sorted."""
+    def routes(self, kept: Ints, back: list[int]) -> tuple[Ints, list[_Route]]:
+        """Return the ends of the routes between some nodes, by their places there, int64 (routes, 2), and their arcs; sorted.
+
+        ``back``: the number of the arc back of each.
+        """
         place = {v: i for i, v in enumerate(kept.tolist())}
         both = self.whole.both_ways
-        back = _backs(self.whole, self.arcs).tolist()
         ports = np.diff(self.arcs.first).tolist()
         most = max(1, _MOST_ROUTES // max(1, len(kept) * (len(kept) - 1)))
         found = defaultdict[tuple[int, int], list[_Route]](list)
@@ -280,7 +283,7 @@ def _routes_on(tree: LowTree, back: Ints, u: Ints, v: Ints) -> Ints:
     return channel[:, : int((channel >= 0).sum(axis=1).max())]
 
 
-def _around(whole: Network, arcs: Arcs, plain: NDArray[np.bool_], kept: Ints) -> tuple[Ints, Ints, Ints]:
+def _around(whole: Network, back: Ints, plain: NDArray[np.bool_], kept: Ints) -> tuple[Ints, Ints, Ints]:
     """Return the kept nodes in the order of a walk, the ends of its routes and skips, and their arcs.
 
     Raises NetworkError where there is no walk.
@@ -309,7 +312,7 @@ def _around(whole: Network, arcs: Arcs, plain: NDArray[np.bool_], kept: Ints) ->
     at, skip = (each.ravel() for each in np.meshgrid(np.arange(nodes), skips, indexing="ij"))
     ends = np.stack([around[at], around[(at + skip) % nodes]], axis=1)
     ends = ends[np.lexsort(ends.T[::-1])]
-    return around, ends, _routes_on(tree, _backs(whole, arcs), kept[ends[:, 0]], kept[ends[:, 1]])
+    return around, ends, _routes_on(tree, back, kept[ends[:, 0]], kept[ends[:, 1]])
 
 
 def _backs(network: Network, arcs: Arcs) -> Ints:

@@ -302,7 +302,7 @@ class Search:
         where, more = self.one.network, list[int]()
         if where.parallel_arcs and where.nodes <= _FEW_NODES:
             more = [*_OCTAVES]
-        elif where.past_routes is not None and where.symmetry is not None:
+        elif len(where.walk):
             more = [centre << octave for octave in range(1, 5)]  # a chain of all ranks takes few steps for each of many
         some = {1, max(1, min(self.most, self.one.network.cables_out)), centre, *more}
         return sorted(count for count in some if count <= self.most)

@@ -90,7 +90,7 @@ class On:
 
     def __call__(self, network: Network) -> str:
         """Return the first reason why a network will not do, or an empty text."""
-        if network.past_routes is not None and network.symmetry is not None and PastRelays not in self.parts:
+        if len(network.walk) and PastRelays not in self.parts:
             return "is for fewer ranks, all pairs of which are joined by routes past relays"
         for part in self.parts:
             if not isinstance(part, type):

@@ -58,8 +58,8 @@ def over_a_shared_tree(job: Job[Network]) -> Built:
     # 2. All others go down to that node: a stream for each gap between them.
     order = np.lexsort([block, node])
     below, sent = node[order], block[order]
-    change = np.flatnonzero(np.diff(below, prepend=-1, append=-1))  # where those of a node begin
-    new, last = (np.isin(np.arange(len(below)), at) for at in (change, change - 1))
+    change = np.diff(below, prepend=-1, append=-1) != 0  # where those of a node begin, and behind the last
+    new, last = change[:-1], change[1:]
     first = np.concatenate([np.where(new, 0, np.append(0, sent[:-1]) + 1), sent[last] + 1])
     stop = np.concatenate([sent, np.full(np.count_nonzero(last), ranks)])
     into = np.concatenate([below, below[last]])

@@ -36,7 +36,7 @@ _STRIDES = (1, 2, 3, 4)  # how many are tried, beside all
 
 
 def _fits(job: Job[PastRelays]) -> str:
-    if job.network.symmetry is None:
+    if not len(job.network.walk):
         return "is for more ranks than routes past relays join one by one"
     half = job.model.half_port or job.model.duplex == "half" or job.model.partner == "same"
     if job.collective.all_source and (half or job.model.combining):
@@ -62,7 +62,7 @@ def walk(job: Job[PastRelays]) -> Built:
     """
     if not job.collective.all_source:
         least = least_steps(job)
-        found = best_of(_broadcasts(job), lambda each: each.cost, least)
+        found = best_of(_broadcasts(job, least), lambda each: each.cost, least)
         return found.built() if isinstance(found, Timed) else found.built(job.collective)
     others, messages = job.network.nodes - 1, job.collective.messages
     pace, around = max(messages, job.model.latency), _around(job.network, 0)
@@ -73,18 +73,17 @@ def walk(job: Job[PastRelays]) -> Built:
 
 
 def _around(network: PastRelays, root: int) -> Ints:
-    """Return the ranks as the walk comes to them, a root first; none where there is no walk, as other builders are asked."""
-    symmetry = network.symmetry
-    return np.empty(0, np.int64) if symmetry is None else symmetry.carry(np.arange(network.nodes), root)
+    """Return the ranks as the walk comes to them, a root first."""
+    return np.roll(network.walk, -int(np.flatnonzero(network.walk == root)[0]))
 
 
-def _broadcasts(job: Job[PastRelays]) -> Iterator[Timed | Repeated]:
+def _broadcasts(job: Job[PastRelays], least: int) -> Iterator[Timed | Repeated]:
     network, root, messages, machine = job.network, job.collective.root, job.collective.messages, job.model
     together = messages if machine.combining else 1
     for up in _strided(network, root):
         ways = Ways.of_trees(network, [(tree_set(network, root, up[None]), [[(0, together)]])])
         if messages == together:
-            yield there_and_back(listed(ways, machine, [soonest(ways, machine)]), least=least_steps(job))
+            yield there_and_back(listed(ways, machine, [soonest(ways, machine)]), least=least)
         else:
             small = job.of(1).collective
             yield from (repeated(each, small, messages, machine.latency) for each in periods(ways, machine))
