@@ -76,7 +76,7 @@ def test_a_copy_lives_as_long_as_one_of_its_holders():
 
 
 def test_relays_pass_on_and_several_trainers_give():
-    found = treecast.plan(treecast.collectives.demands.distribute("tp2", "tp1,dp14"), "fat-tree:4", model="one-port")
+    found = treecast.plan(treecast.demands.distribute("tp2", "tp1,dp14"), "fat-tree:4", model="one-port")
     assert treecast.verify(found)
     assert found.steps < 14 * 32 / 3  # straight, each of the two would send its half to 14
 
