@@ -55,14 +55,14 @@ test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 test-slow: $(VENV)/.dev  ## run the tests of which each takes seconds: most on real ranks
-	$(BIN)/python -m pytest tests/slow -o faulthandler_timeout=600 --numprocesses auto --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -m "slow and not long" -o faulthandler_timeout=600 --numprocesses auto --dist worksteal $(ARGS)
 
 test-changed: $(VENV)/.dev  ## run the tests of what differs from HEAD (SINCE=main: from another commit), and of all that imports it
 	@tests=$$($(BIN)/python tests/changed.py $(SINCE)) && if [ -z "$$tests" ]; then echo "nothing has changed"; else \
-		$(BIN)/python -m pytest --numprocesses auto --dist worksteal -o faulthandler_timeout=600 $$tests $(ARGS); fi
+		$(BIN)/python -m pytest -m "not long" --numprocesses auto --dist worksteal -o faulthandler_timeout=600 $$tests $(ARGS); fi
 
 test-long: $(VENV)/.dev  ## run the sweeps that take minutes, and all examples of hypothesis
-	$(BIN)/python -m pytest -o norecursedirs=".* build" -o faulthandler_timeout=3600 -m "long or hypothesis" --hypothesis-profile thorough --numprocesses auto $(ARGS)
+	$(BIN)/python -m pytest -o faulthandler_timeout=3600 -m "long or hypothesis" --hypothesis-profile thorough --numprocesses auto $(ARGS)
 
 test-torch: $(VENV)/.dev $(VENV)/.torch  ## run the tests of treecast.torch, and PyTorch's own tests of process groups on it
 	$(BIN)/python -m pytest tests/torch -n 0 -q

@@ -15,7 +15,6 @@ from treecast.discovery import WINGS
 
 ROOT = Path(__file__).parent.parent
 SOURCE, TESTS = Path("src/treecast"), Path("tests")
-LANES = (TESTS, TESTS / "slow")
 ELSEWHERE = {"verbs": "cli", "topics": "cli", "figures": "drawing", "reading": "networks"}
 """The folders of tests of parts that stand in wings."""
 
@@ -59,18 +58,15 @@ def affected_tests(files: Iterable[Path]) -> list[str]:
     files = list(files)
     changed = [".".join(file.relative_to("src").with_suffix("").parts) for file in files if file.is_relative_to(SOURCE)]
     rooms = {name for module in modules_above({*map(room_of, changed)}) for name in tests_of(module)}
-    found = {lane / room for room in rooms for lane in LANES if (ROOT / lane / room).is_dir()}
+    found = {TESTS / room for room in rooms if (ROOT / TESTS / room).is_dir()}
     beside = [
         file
         for file in files
-        if file.is_relative_to(TESTS)
-        and file.name.startswith("test_")
-        and (ROOT / file).exists()
-        and not file.is_relative_to(TESTS / "long")
+        if file.is_relative_to(TESTS) and file.name.startswith("test_") and (ROOT / file).exists()
     ]
     found |= {file for file in beside if not any(file.is_relative_to(folder) for folder in found)}
     if files:
-        found |= {path.relative_to(ROOT) for lane in LANES for path in (ROOT / lane).glob("test_*.py")}
+        found |= {path.relative_to(ROOT) for path in (ROOT / TESTS).glob("test_*.py")}
     return sorted(map(str, found))
 
 

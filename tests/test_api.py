@@ -14,7 +14,7 @@ import treecast
 from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary
 from treecast.description import Described, describe
-from treecast.errors import FormatError, NetworkError, ScheduleError, TreecastError
+from treecast.errors import FormatError, NetworkError, PlanError, ScheduleError, TreecastError
 from treecast.files.formats import Told
 from treecast.models import MODELS
 from treecast.papers import protocols
@@ -264,3 +264,17 @@ def test_a_wrong_keyword_is_answered_with_the_right_ones(verb):
     with pytest.raises(TypeError, match=rf"{verb}\(\) has no keyword 'wrng'.*t has: {', '.join(right)}$"):
         getattr(treecast, verb)(wrng=1)
     assert pickle.loads(pickle.dumps(getattr(treecast, verb))) is getattr(treecast, verb)
+
+
+@pytest.mark.slow
+def test_plans_networks_and_paths_are_compared(tmp_path):
+    whole, broken = treecast.plan("broadcast", "ring:6"), treecast.plan("broadcast", "path:6")
+    treecast.save(whole, tmp_path / "whole.tc")
+    assert treecast.diff(tmp_path / "whole.tc", broken).told
+    assert len(treecast.paths("star:4", "2134", "1234").ways) == 3
+    costs = {"size": "1MiB", "latency": "1us", "rate": "12.5GB/s"}
+    assert {option.ranks for option in treecast.advise("broadcast", range(7, 9), **costs).options} == {7, 8}
+    assert treecast.advise("allgather", 5, ports=2, **costs).proved
+    for sizes in (0, [], range(1, 2000)):
+        with pytest.raises(PlanError, match="1 to 1,000 sizes"):
+            treecast.advise("broadcast", sizes, **costs)

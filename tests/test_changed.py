@@ -10,7 +10,7 @@ def folders(*files):
 
 
 def test_a_change_runs_the_tests_of_its_room_and_of_those_that_import_it():
-    assert {"tests/cli", "tests/slow/cli"} == folders("src/treecast/cli/verbs/plan.py")
+    assert {"tests/cli"} == folders("src/treecast/cli/verbs/plan.py")
     above = folders("src/treecast/drawing/registry.py")
     assert {"tests/drawing", "tests/cli"} <= above
     assert not above & {"tests/plans", "tests/networks", "tests/simulation", "tests/mpi"}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+import treecast
 from tests.test_site import PAGES as SITE
 from treecast.cli import main
 
@@ -63,14 +64,14 @@ DESIGN = Says("how something is made, which its own tests hold")
 UNEQUAL = "tests/plans/test_unequal_allgather.py"
 SERVING = "tests/plans/test_serving.py"
 WORMHOLE, ALL_PORT, ONE_PORT = "tests/papers/mesh", "tests/plans/whole/all_port", "tests/plans/whole/one_port"
-SLOW_ALL_PORT = "tests/slow/plans/whole/all_port"
+SLOW_ALL_PORT = "tests/plans/whole/all_port"
 LARGEST_GAPS = Test("tests/papers/hypercube/test_largest_gaps.py::test_hypercubes_meet_the_bound")
 STAR_LABELS = Test("tests/papers/star/test_star_labels.py::test_stars_meet_the_bound")
-LEAST_OF_ALL = Test("tests/slow/papers/mesh/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
-FARTHEST_FIRST = Test("tests/slow/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known")
-ROTATED = Test("tests/long/plans/ways/trees/test_rotated.py::test_trees_of_every_size_for_which_a_depth_is_stated")
+LEAST_OF_ALL = Test("tests/papers/mesh/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
+FARTHEST_FIRST = Test("tests/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known")
+ROTATED = Test("tests/plans/ways/trees/test_rotated.py::test_trees_of_every_size_for_which_a_depth_is_stated")
 QUICKEST = Test(f"{SLOW_ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be")
-SHOWN = Test("tests/slow/test_shown.py::test_commands_print_what_is_shown_below_them")
+SHOWN = Test("tests/test_shown.py::test_commands_print_what_is_shown_below_them")
 IN_FRONT = Test("tests/test_claims.py::test_figures_in_front_are_those_of_the_tables")
 CABLES = Test("tests/plans/ways/trees/test_pairs.py::test_the_steps_that_the_docs_tell")
 SIMGRID = "tests/formats/test_simgrid.py"
@@ -85,7 +86,7 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/explanation/allgather.md": {
         "S_8 takes 40319 steps for seven copies": Test(
-            "tests/long/papers/star/test_star_labels.py::test_copies_on_eight_symbols"
+            "tests/papers/star/test_star_labels.py::test_copies_on_eight_symbols"
         ),
         "a node sends 2,199,023,255,550 chunks": DEFINITION,
         "in the fewest steps there can be": LARGEST_GAPS,
@@ -97,7 +98,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/plans/whole/any_machine/test_spread.py::test_as_few_steps_as_can_be"
         ),
         "takes more than one step above it": Test(
-            "tests/slow/plans/whole/any_machine/test_spread.py::test_every_collective_on_random_graphs"
+            "tests/plans/whole/any_machine/test_spread.py::test_every_collective_on_random_graphs"
         ),
         "So the rows do not grow with M": Test(
             "tests/plans/whole/any_machine/test_spread.py::test_rows_do_not_grow_with_the_messages"
@@ -111,7 +112,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "compares builders and numbers of chunks": DEFINITION,
     },
     "docs/develop/rooms.md": {
-        "1.6 billion pairs on 280,944 rows": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
+        "1.6 billion pairs on 280,944 rows": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "source that never fails": DEFINITION,
         "the least size for which it is": DEFINITION,
         "that never fails": DEFINITION,
@@ -139,7 +140,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
     },
     "docs/howto/halo.md": {
-        "heat 1298.885122": Test("tests/slow/test_jobs_shown.py::test_jobs_of_a_page_run"),
+        "heat 1298.885122": Test("tests/test_jobs_shown.py::test_jobs_of_a_page_run"),
         "Open MPI 5.0.11": ADDRESS,
     },
     "docs/howto/hang.md": {
@@ -151,7 +152,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "one of 20,000 to 39,999": Test(
             "tests/tcp/test_meeting.py::test_every_launcher_says_who_this_is_and_where_to_meet"
         ),
-        "**Each line goes out whole**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
+        "**Each line goes out whole**": Test("tests/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
     },
     "docs/howto/torch.md": {"whl/cpu": ADDRESS, "the loss is 0.358": Measured("treecast launch")},
     "docs/howto/watch.md": {
@@ -208,33 +209,31 @@ CLAIMS: dict[str, dict[str, object]] = {
         "rounded by more than 5 %": Test("tests/networks/test_machines.py::test_units_are_the_largest_that_fit"),
         "65,536 names": Test("tests/networks/test_strangers.py::test_attacks_are_refused_in_one_line"),
         "than 2,097,152 cables": Test("tests/networks/test_strangers.py::test_attacks_are_refused_in_one_line"),
-        "folder 10,000 times at random": Test("tests/long/networks/test_strangers.py::test_ten_thousand_edits"),
+        "folder 10,000 times at random": Test("tests/networks/test_strangers.py::test_ten_thousand_edits"),
     },
     "docs/howto/commands.md": {
         "It takes the way of fewest steps": Test(
             "tests/plans/after/test_patching.py::test_a_patch_is_taken_unless_a_new_plan_takes_fewer_steps"
         ),
         "ones that by which fewest nodes receive from others": DESIGN,
-        "a time or a rate always has one": Test(
-            "tests/slow/cli/test_units.py::test_a_time_is_read_alike_in_every_verb"
-        ),
+        "a time or a rate always has one": Test("tests/cli/test_units.py::test_a_time_is_read_alike_in_every_verb"),
         "says the least time there can be": Test(
-            "tests/slow/plans/test_bytes.py::test_no_time_is_below_what_the_links_of_a_rank_allow"
+            "tests/plans/test_bytes.py::test_no_time_is_below_what_the_links_of_a_rank_allow"
         ),
         "the plan takes the least time: the builder, and the number of chunks": Test(
-            "tests/slow/plans/test_fastest.py::test_the_number_of_chunks_is_the_best_of_all"
+            "tests/plans/test_fastest.py::test_the_number_of_chunks_is_the_best_of_all"
         ),
         "with its best plan. Stars mark the networks that none beats": Test(
-            "tests/slow/advice/test_networks.py::test_every_option_takes_what_it_says"
+            "tests/advice/test_networks.py::test_every_option_takes_what_it_says"
         ),
-        "An alltoall on 40,320": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
-        "1.6 billion pairs": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
+        "An alltoall on 40,320": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
+        "1.6 billion pairs": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "No schedule takes fewer": Test(
             "tests/papers/hypercube/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
         ),
-        "Gossip on 65,536 nodes": Test("tests/slow/test_claims.py::test_gossip_on_65536_nodes"),
+        "Gossip on 65,536 nodes": Test("tests/test_claims.py::test_gossip_on_65536_nodes"),
         "takes the best of several trees": Test(
-            "tests/slow/papers/trees/test_tree_plans.py::test_every_way_is_right_and_in_time"
+            "tests/papers/trees/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
     },
     "docs/explanation/copies.md": {
@@ -242,7 +241,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "share another node are *independent*": DEFINITION,
         "The number of trees is the one that takes the fewest steps": DESIGN,
         "on 1,000 random graphs, digraphs and graphs with several": Test(
-            "tests/long/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
+            "tests/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
         "two copies of 64 messages on a cycle of four nodes take 66 steps": CABLES,
         "each link 18": CABLES,
@@ -251,12 +250,12 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/plans/whole/any_machine/test_unequal.py::test_copies_are_for_all_ports_where_no_machine_is_named"
         ),
         "on 1,000 random graphs with relays": Test(
-            "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+            "tests/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
     },
     "docs/explanation/figures.md": {
         "| allgather, reduce-scatter on any network |": Test(
-            "tests/slow/plans/whole/any_machine/test_spread.py::test_every_collective_on_random_graphs"
+            "tests/plans/whole/any_machine/test_spread.py::test_every_collective_on_random_graphs"
         ),
         "4,201 steps, the bound is 4,200": Test(
             "tests/papers/star/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
@@ -265,7 +264,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_shortest_disjoint_paths.py::test_stars_take_the_fewest_sends_in_the_fewest_steps"
         ),
         "alltoall on rings": Test(
-            "tests/slow/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
+            "tests/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
         ),
         "measures on your machine": Measured("make bench"),
         "(32.7 million arcs)": Measured("make bench"),
@@ -302,7 +301,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "at least 65,472 bytes": Test(f"{SIMGRID}::test_short_chunks_are_pointed_out"),
         "12 % more than steps": Test(f"{SIMGRID}::test_the_page_says_what_simgrid_says"),
         "within 1 % for five collectives": Test(
-            "tests/slow/formats/test_simgrid.py::test_simgrid_takes_the_time_of_the_steps"
+            "tests/formats/test_simgrid.py::test_simgrid_takes_the_time_of_the_steps"
         ),
     },
     "docs/reference/formats/msccl.md": {
@@ -375,7 +374,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "is the least of all; this takes": DEFINITION,
         "treecast takes the best of six": DESIGN,
         "at most 5 below the least": Test(
-            "tests/long/lower_bounds/test_distance.py::test_no_bound_is_above_what_a_longer_search_finds"
+            "tests/lower_bounds/test_distance.py::test_no_bound_is_above_what_a_longer_search_finds"
         ),
         "the fewest messages across a plane": DEFINITION,
         "a broadcast of the least TCD without contention": Test(
@@ -393,7 +392,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "this is least": Test(f"{WORMHOLE}/test_bisection.py::test_bounds_where_sides_are_powers_of_two"),
         "never longer than the same on the mesh": Test(
-            "tests/slow/papers/mesh/test_multicast.py::test_on_a_torus_no_longer_than_on_the_mesh"
+            "tests/papers/mesh/test_multicast.py::test_on_a_torus_no_longer_than_on_the_mesh"
         ),
         "(minimum for a given source)": PAPER,
         "best order is not least": Test("tests/papers/test_mesh.py::test_the_counter_example_to_theorem_3"),
@@ -401,7 +400,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "the paper's in the best order": DEFINITION,
     },
     "docs/explanation/large.md": {
-        words: Test("tests/slow/test_large.py::test_plans_take_what_the_page_says")
+        words: Test("tests/test_large.py::test_plans_take_what_the_page_says")
         for words in (
             "An alltoall of the 65,536 hosts",
             "the 391,098 sends of one host",
@@ -422,13 +421,13 @@ CLAIMS: dict[str, dict[str, object]] = {
     }
     | {"that carries least so far": DESIGN}
     | {
-        "8,176 of the 67 million": Test("tests/slow/test_large.py::test_a_dead_cable_cuts_off_what_its_orbit_carries"),
+        "8,176 of the 67 million": Test("tests/test_large.py::test_a_dead_cable_cuts_off_what_its_orbit_carries"),
         "shuffled `fat-tree:32`": Test(
-            "tests/slow/test_large.py::test_a_shuffled_fat_tree_of_8192_hosts_is_planned_as_one_with_names"
+            "tests/test_large.py::test_a_shuffled_fat_tree_of_8192_hosts_is_planned_as_one_with_names"
         ),
     },
     "docs/reference/rely.md": {
-        "2,400 jobs": Test("tests/slow/test_golden_steps.py::test_no_plan_is_worse_than_it_was"),
+        "2,400 jobs": Test("tests/test_golden_steps.py::test_no_plan_is_worse_than_it_was"),
         "is not the fewest steps": DEFINITION,
         "with equally few steps": DEFINITION,
     },
@@ -470,7 +469,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/plans/whole/any_machine/test_without_owners.py::test_even_rings_take_a_step_less_than_with_owners"
         ),
         "come within 3 % of that for random lengths to 100": Test(
-            "tests/slow/plans/test_unequal_allgather.py::test_how_close_to_the_bound_lengths_to_100_come"
+            "tests/plans/test_unequal_allgather.py::test_how_close_to_the_bound_lengths_to_100_come"
         ),
         "finds no bound above the fewest steps": Test(
             f"{UNEQUAL}::test_no_bound_is_above_the_fewest_steps_and_plans_are_near_them"
@@ -500,10 +499,10 @@ CLAIMS: dict[str, dict[str, object]] = {
         "Trees of least depth on tori with equal sides": ROTATED,
         "and 7 axes (a = 8). That is the least there can be": ROTATED,
         "on 1,000 random graphs, digraphs and graphs with parallel arcs": Test(
-            "tests/long/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
+            "tests/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
         "on 1,000 random graphs with relays": Test(
-            "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+            "tests/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
         "Scatter and gather in the fewest steps": QUICKEST,
         "the fewest steps of a scatter in one copy": QUICKEST,
@@ -531,7 +530,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ONE_PORT}/test_collectives.py::test_where_messages_combine_few_shifts_go_twice"
         ),
         "a freer machine seldom takes more steps": Test(
-            "tests/slow/plans/test_freer_machines.py::test_a_freer_machine_takes_no_more_steps"
+            "tests/plans/test_freer_machines.py::test_a_freer_machine_takes_no_more_steps"
         ),
         "what a node knows grows by 1.618 a step": Test(f"{SERVING}::test_even_and_odd_nodes_tell_each_other_all"),
         "`complete:16` takes 7 steps": Test(
@@ -542,20 +541,20 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{SERVING}::test_no_collective_takes_more_steps_than_one_that_does_its_work"
         ),
         "no schedule takes T steps": Test(
-            "tests/slow/lower_bounds/test_windows.py::test_every_certificate_holds_by_windows_that_are_found_in_another_way"
+            "tests/lower_bounds/test_windows.py::test_every_certificate_holds_by_windows_that_are_found_in_another_way"
         ),
         "a node hears something new in every step": Test(
             f"{ONE_PORT}/test_hamiltonian_path.py::test_an_allgather_takes_the_fewest_steps"
         ),
         "so many colours always do (König 1916)": Test(
-            "tests/slow/kernels/test_periods.py::test_a_thousand_multigraphs_have_as_many_colours_as_their_greatest_degree"
+            "tests/kernels/test_periods.py::test_a_thousand_multigraphs_have_as_many_colours_as_their_greatest_degree"
         ),
         "One period of an alltoall over one port on `star:4` is 62 steps": Test(
-            "tests/slow/plans/times/test_period.py::test_over_one_port_a_period_is_as_long_as_the_greatest_load"
+            "tests/plans/times/test_period.py::test_over_one_port_a_period_is_as_long_as_the_greatest_load"
         ),
         **dict.fromkeys(
             ("| broadcast of M messages | rows | 60 | 1,000 |", *(f"| `{spec}" for spec in LONG)),
-            Test("tests/slow/plans/times/test_period.py::test_the_table_of_the_page"),
+            Test("tests/plans/times/test_period.py::test_the_table_of_the_page"),
         ),
         "steps, which are the fewest. A torus of sides 2 and 4": Test(
             f"{ONE_PORT}/test_dimensions_in_turn.py::test_broadcasts_take_the_fewest_steps"
@@ -567,7 +566,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/plans/test_alltoallv.py::test_the_least_entry_of_a_matching_is_the_greatest_there_can_be"
         ),
         "and the halved plans are the fewest steps there can be": Test(
-            "tests/slow/plans/whole/one_port/test_collectives.py::test_one_copy_takes_the_steps_of_the_table"
+            "tests/plans/whole/one_port/test_collectives.py::test_one_copy_takes_the_steps_of_the_table"
         ),
         "**M - 1 + q** steps are the fewest": Test(
             f"{ONE_PORT}/test_circulant.py::test_broadcasts_take_the_fewest_steps"
@@ -581,9 +580,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "One part takes the fewest steps": Test(f"{UNEQUAL}::test_steps_where_messages_combine"),
         "21 parts take 765 µs": Test(f"{UNEQUAL}::test_one_long_block_goes_in_parts_as_the_page_says"),
-        "| one of 1000 flits, 63 of one |": Test(
-            "tests/slow/plans/test_unequal_allgather.py::test_the_table_of_the_page"
-        ),
+        "| one of 1000 flits, 63 of one |": Test("tests/plans/test_unequal_allgather.py::test_the_table_of_the_page"),
         "A node hears Σ - S flits at least": Test(
             f"{UNEQUAL}::test_no_bound_is_above_the_fewest_steps_and_plans_are_near_them"
         ),
@@ -596,17 +593,17 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/explanation/open.md": {
         "allgather and allreduce over one port where nodes part": Test(
-            "tests/slow/lower_bounds/test_windows.py::test_where_a_gap_is_left"
+            "tests/lower_bounds/test_windows.py::test_where_a_gap_is_left"
         ),
         "on all 1,000 random graphs of the long test": Test(
-            "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+            "tests/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
         "| copies of a broadcast over one port": Test(f"{ONE_PORT}/test_page.py::test_the_shapes_whose_gap_is_open"),
         "over one port of half duplex": Test(f"{ONE_PORT}/test_page.py::test_gaps_are_as_the_pages_say"),
         "6 steps of an allgather in three copies": Test(f"{ONE_PORT}/test_page.py::test_gaps_are_as_the_pages_say"),
         "| scatter of many messages": Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_gaps_of_many_messages"),
         "| depth of as many arc-disjoint trees as ways lead to each node, on irregular": Test(
-            "tests/long/plans/whole/all_port/test_targets.py::test_depths_that_are_open"
+            "tests/plans/whole/all_port/test_targets.py::test_depths_that_are_open"
         ),
         "146 steps of 8 messages": Test(f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"),
         "allreduce of one message on mesh:4x4": Test(
@@ -615,23 +612,19 @@ CLAIMS: dict[str, dict[str, object]] = {
         "406 steps of 600 messages": Test(
             f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
         ),
-        "between many ranks past relays": Test(
-            "tests/long/plans/ways/trees/test_split_off.py::test_the_gap_of_many_ranks"
-        ),
+        "between many ranks past relays": Test("tests/plans/ways/trees/test_split_off.py::test_the_gap_of_many_ranks"),
         "59 steps of 64 messages": Test(f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
         "696 steps of 600 messages": Test(f"{SLOW_ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
-        "The rate is the optimum": Test(
-            "tests/slow/plans/ways/trees/test_split_off.py::test_the_rate_is_reached_exactly"
-        ),
+        "The rate is the optimum": Test("tests/plans/ways/trees/test_split_off.py::test_the_rate_is_reached_exactly"),
         "of a shouting broadcast on Q_d": Test(
-            "tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
+            "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),
         "of a whispering broadcast on Q_d": Test(
-            "tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
+            "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),
-        "on complete:N": Test("tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"),
+        "on complete:N": Test("tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"),
         "on a ring of even N": Test(
-            "tests/slow/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
+            "tests/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
         ),
         "the best value known": DEFINITION,
         "| best known |": DEFINITION,
@@ -639,7 +632,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/papers/star/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
         ),
         "three to six copies": Test("tests/papers/star/test_star_labels.py::test_what_has_no_sets_goes_by_whole_trees"),
-        "distance of a broadcast": Test("tests/slow/lower_bounds/test_distance.py::test_distances_that_are_open"),
+        "distance of a broadcast": Test("tests/lower_bounds/test_distance.py::test_distances_that_are_open"),
         "alltoall of one message on Q_d": Test(
             f"{ALL_PORT}/test_shortest_disjoint_paths.py::test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps"
         ),
@@ -672,10 +665,10 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/explanation/reliability.md": {
         "each copy more makes a loss 20 to 50 times rarer here": Test(
-            "tests/slow/cli/test_reliability.py::test_the_page_shows_what_is_printed"
+            "tests/cli/test_reliability.py::test_the_page_shows_what_is_printed"
         ),
         "so all together hold the truth at least as often as": Test(
-            "tests/slow/simulation/test_survival.py::test_intervals_hold_the_truth"
+            "tests/simulation/test_survival.py::test_intervals_hold_the_truth"
         ),
     },
     "docs/reference/explorer.md": {
@@ -742,17 +735,17 @@ CLAIMS: dict[str, dict[str, object]] = {
     "docs/explanation/trees.md": {
         "never single flits": DESIGN,
         "takes fewer than max(B, M) steps": Test(
-            "tests/slow/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known"
+            "tests/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known"
         ),
-        "most 2.75 times that": Test("tests/slow/papers/test_trees.py::test_how_far_certificates_are_from_the_optimum"),
+        "most 2.75 times that": Test("tests/papers/test_trees.py::test_how_far_certificates_are_from_the_optimum"),
         "Farthest first is the best order": Test(
-            "tests/long/papers/trees/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
+            "tests/papers/trees/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
         ),
         "10 steps, the lower bound": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "on the same path: 13 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "24 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "never fewer than slots take": Test(
-            "tests/slow/papers/trees/test_tree_plans.py::test_every_way_is_right_and_in_time"
+            "tests/papers/trees/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
         "nearest-first is the best then": Test(
             "tests/papers/trees/test_tree_plans.py::test_the_ideal_gather_takes_as_long_as_the_scatter"
@@ -760,12 +753,12 @@ CLAIMS: dict[str, dict[str, object]] = {
         "whichever of them takes this collective the fewest steps": DEFINITION,
         "| broadcast-time | best |": DEFINITION,
         "never slower than the best single tree": Test(
-            "tests/slow/papers/trees/test_cover.py::test_never_slower_than_the_best_of_all_trees_on_small_networks"
+            "tests/papers/trees/test_cover.py::test_never_slower_than_the_best_of_all_trees_on_small_networks"
         ),
         "within 10 % of the lower bound": Test(
-            "tests/slow/papers/trees/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes"
+            "tests/papers/trees/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes"
         ),
-        "tree takes at least 5 % more": Test("tests/slow/papers/trees/test_cover.py::test_it_gains_over_one_tree"),
+        "tree takes at least 5 % more": Test("tests/papers/trees/test_cover.py::test_it_gains_over_one_tree"),
         "2.5 GHz cores": Measured("treecast plan"),
     }
     | {
@@ -826,7 +819,7 @@ def row_of(page: str, beginning: str) -> list[str]:
 
 
 def test_figures_in_front_are_those_of_the_tables():
-    """tests/slow/formats/test_simgrid.py holds the table of the arena; that of the peers is one machine's."""
+    """tests/formats/test_simgrid.py holds the table of the arena; that of the peers is one machine's."""
     ours, others = row_of("docs/explanation/arena.md", "| torus:4x4x4 | broadcast |")[3:5]
     flows, rule = row_of("docs/explanation/peers.md", "| star:5 |")[9:11]
     for page in ("README.md", "docs/index.md"):
@@ -874,3 +867,89 @@ def test_the_pictures_of_trees():
         ).steps
         == 24
     )
+
+
+@pytest.mark.slow
+def test_an_alltoall_on_40320_nodes():
+    """1.6 billion pairs, of which the file holds node 0's part."""
+    from treecast.networks import network
+    from treecast.plans import plan
+    from treecast.verification.verifier import verify
+
+    nodes = network("star:8").nodes
+    assert (nodes, nodes * (nodes - 1) // 10**7) == (40320, 162)
+    schedule = plan("alltoall", "star:8")
+    assert len(schedule) == 280_944
+    assert verify(schedule).holds
+
+
+@pytest.mark.slow
+def test_gossip_on_65536_nodes():
+    from treecast.plans import plan
+    from treecast.verification.verifier import verify
+
+    schedule = plan("allgather", "hypercube:16", model="whispering", survive=3)
+    assert schedule.network.nodes == 65536
+    assert verify(schedule).holds
+
+
+def reached(kind, spec, **asked):
+    """The steps and transmissions of a plan, each with its lower bound."""
+    from treecast.lower_bounds import best
+    from treecast.plans import plan
+    from treecast.verification.verifier import verify
+
+    report = verify(plan(kind, spec, **asked))
+    assert report.holds
+    bounds = list(report.bounds)
+    sends = (report.transmissions, best(bounds, "transmissions").value)
+    return (report.steps, best(bounds, "steps").value), sends
+
+
+@pytest.mark.slow
+def test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are():
+    from treecast.lower_bounds import tightest
+
+    for spec in ("star:4", "hypercube:3", "complete:5"):
+        degree = treecast.network(spec).degree
+        for kind in ("scatter", "gather"):
+            for copies in range(1, degree + 1):
+                (steps, least), _ = reached(kind, spec, messages=2, copies=copies)
+                assert steps == least
+    overlapped = {("torus:3x4", 3), ("ring:6", 3), ("ring:6", 5)}  # the sums overlap, which saves the one step more
+    for spec in ("star:4", "hypercube:4", "torus:3x4", "ring:6"):
+        where = treecast.network(spec)
+        for messages in range(1, 6):
+            report = treecast.verify(treecast.plan("allreduce", spec, messages=messages))
+            steps, least = report.steps, tightest(report.bounds, "steps").value
+            whole, part = divmod(messages * (where.nodes - 1) / where.degree, 1)
+            one_more = whole >= where.diameter and 0 < part <= 1 / 2 and (spec, messages) not in overlapped
+            assert steps == least + one_more
+    for spec in ("torus:3x3", "torus:4x4", "torus:3x3x3", "ring:5", "ring:7"):
+        for messages in (1, 2, 3):
+            (steps, least), _ = reached("alltoall", spec, messages=messages)
+            assert steps == least
+    for nodes in (4, 6, 8):
+        for messages in (1, 2, 3):
+            (steps, least), _ = reached("alltoall", f"ring:{nodes}", messages=messages)
+            assert steps == least == -(-messages * nodes * nodes // 8)
+
+
+@pytest.mark.slow
+def test_the_gaps_of_small_networks_are_as_the_page_says():
+    sends = {
+        model: [reached("broadcast", "hypercube:6", model=model, survive=f)[1] for f in range(1, 6)]
+        for model in ("whispering", "shouting")
+    }
+    least = [64, 96, 128, 160, 192]
+    assert sends["whispering"] == list(zip([126, 189, 252, 315, 321], least, strict=True))
+    assert sends["shouting"] == list(zip([124, 152, 176, 192, 192], least, strict=True))
+    assert reached("reduce", "hypercube:6", model="whispering")[0] == (6, 6)
+    assert reached("allreduce", "hypercube:6", model="whispering")[0] == (12, 6)
+    assert (
+        max(b.value for b in treecast.bounds("allreduce", "hypercube:6", model="whispering") if b.of == "steps") == 12
+    )
+    for nodes in range(4, 8):
+        for copies in range(2, nodes - 1):
+            steps, bound = reached("alltoall", f"complete:{nodes}", copies=copies)[0]
+            assert bound == 2 * copies - 1 <= steps <= 2 * copies

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 
 from tests.jobs_shown import NOT_RUN, commands_of_jobs, why_not_run
 from tests.jobs_shown import PAGES as SHOWN
-from tests.slow.test_jobs_shown import PAGES as RUN_PAGES
-from tests.slow.test_shown import PAGES as COMPARED
+from tests.test_jobs_shown import PAGES as RUN_PAGES
+from tests.test_shown import PAGES as COMPARED
 from tests.test_site import PAGES as SITE
+from treecast.cli import main
 from treecast.cli.app import find_verbs
 
 ROOT = Path(__file__).parent.parent
@@ -26,7 +28,7 @@ RUN = {
     "docs/explanation/reliability.md": 5,
     "docs/reference/explorer.md": 2,
 }
-"""The pages whose commands tests/slow/test_docs.py runs, with the least number of these."""
+"""The pages whose commands tests/test_docs.py runs, with the least number of these."""
 RUN_LONG = {
     "docs/explanation/capacities.md": 1,
     "docs/explanation/one-port.md": 6,
@@ -58,7 +60,7 @@ def test_the_five_lines_need_no_more():
 
 
 def test_each_reader_has_a_first_answer_in_ten_lines(capsys):
-    """tests/slow/test_docs.py runs the commands; Python says what its comments say."""
+    """tests/test_docs.py runs the commands; Python says what its comments say."""
     page = ROOT / "docs/howto/quick.md"
     parts = re.split(r"^## ", page.read_text(), flags=re.MULTILINE)[1:]
     assert len(parts) == 5
@@ -87,7 +89,7 @@ def test_the_pages_show_every_verb():
 
 
 def test_every_console_block_stands_on_a_page_whose_commands_run():
-    """tests/slow/test_shown.py runs those of papers and results; those of hang.md end with 1, as they should."""
+    """tests/test_shown.py runs those of papers and results; those of hang.md end with 1, as they should."""
     assert {str(page.relative_to(ROOT)) for page in PAGES if commands_of(page)} == {
         *RUN,
         *RUN_LONG,
@@ -97,7 +99,7 @@ def test_every_console_block_stands_on_a_page_whose_commands_run():
 
 
 def test_every_command_that_starts_a_job_is_run_or_it_is_said_why_not():
-    """tests/slow/test_jobs_shown.py runs them: whoever writes one on another page adds the page there, or says why here."""
+    """tests/test_jobs_shown.py runs them: whoever writes one on another page adds the page there, or says why here."""
     shown = {(str(page.relative_to(ROOT)), line) for page in SHOWN for line in commands_of_jobs(page)}
     runs = {page for page, line in shown if not why_not_run(line)}
     assert runs == set(RUN_PAGES)
@@ -150,3 +152,76 @@ def test_a_demo_without_its_file_fails_first(tmp_path):
             ["sh", f"examples/{script}.sh"], capture_output=True, text=True, check=False, cwd=ROOT, env=env, timeout=100
         )
         assert (done.returncode, done.stderr) == (2, "error: FILE=it's not here cannot be read: name a file\n")
+
+
+def sooner(arguments):
+    """Return a command whose theorems are checked for the smallest sizes only."""
+    return ["3" if before == "--up-to" else word for before, word in zip(["", *arguments], arguments, strict=False)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["soon", "whole"])
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [*RUN.items(), *(pytest.param(*page, marks=pytest.mark.long) for page in RUN_LONG.items())],
+)
+def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
+    """All of a page's commands, in order, in a folder that holds the files that the page speaks of.
+
+    Quick runs check fewer sizes of the theorems; tests/papers checks more of them.
+    """
+    shutil.copy(ROOT / "README.md", tmp_path)
+    for example in ("cluster.graphml", "fabric.ibnetdiscover", "allreduce.log"):
+        shutil.copy(ROOT / "examples" / example, tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # the README's commands run where it lies
+    (tmp_path / "data").mkdir()
+    for node in range(1, 7):  # of tree:2,2, for docs/explanation/trees.md
+        (tmp_path / "data" / str(node)).write_bytes(bytes(range(node)) * 900 * (node % 3))
+    monkeypatch.chdir(tmp_path)
+    commands = commands_of(ROOT / name)
+    assert len(commands) >= least
+    for program, *arguments in commands:
+        if program == "diff":
+            assert subprocess.run([program, *arguments], check=False, timeout=300).returncode == 0, arguments
+        else:
+            assert program == "treecast"
+            assert main(arguments if whole else sooner(arguments)) == 0, arguments
+    capsys.readouterr()
+
+
+@pytest.mark.slow
+def test_doctests():
+    done = subprocess.run(
+        [sys.executable, "-m", "doctest", str(ROOT / "src" / "treecast" / "__init__.py")],
+        capture_output=True, text=True, check=False,
+        timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the demo is a shell script")
+def test_the_demo(tmp_path, monkeypatch):
+    binary = shutil.which("treecast", path=str(Path(sys.executable).parent))
+    file = tmp_path / "data.bin"
+    file.write_bytes(bytes(range(256)) * 100)
+    done = subprocess.run(
+        ["sh", str(ROOT / "examples" / "demo.sh")], capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={"BIN": str(Path(binary).parent), "FILE": str(file), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "everything to all 22 living nodes" in done.stdout
+    assert "\x1b[" not in done.stdout
+    assert (tmp_path / "treecast-demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.long
+def test_every_example_in_the_source_runs():
+    """Those of treecast.torch aside, which needs PyTorch and several ranks."""
+    source = str(ROOT / "src" / "treecast")
+    asked = ["-q", "-n", "0", "-p", "no:cacheprovider", "--doctest-modules", source, "--ignore", f"{source}/torch"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *asked], capture_output=True, text=True, check=False, timeout=3000
+    )
+    assert done.returncode == 0, done.stdout

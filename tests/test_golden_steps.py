@@ -91,3 +91,15 @@ def main(jobs):
 
 if __name__ == "__main__":
     main(sys.argv[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "cost"), some(EACH // 2))
+def test_no_plan_is_worse_than_it_was_at_length(words, cost):
+    no_worse(words, cost)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("words", "cost"), LINES)
+def test_no_plan_at_all_is_worse_than_it_was(words, cost):
+    no_worse(words, cost)

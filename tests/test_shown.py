@@ -5,6 +5,8 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pytest
+
 from treecast.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -60,3 +62,21 @@ def test_a_line_that_is_not_printed_is_found(tmp_path):
     page.write_text("```console\n$ treecast plan\nsteps   7\n$ treecast verify\ntook 2.50 s\nsteps 8\n```\n")
     printed = {"plan": "steps 7, the lower bound", "verify": "took  1.04 s\nsteps 7"}
     assert differences(page, lambda arguments: printed[arguments[0]]) == ["steps 8"]
+
+
+PAGES = [ROOT / "README.md", ROOT / "docs/explanation/new.md", *sorted((ROOT / "docs/papers").glob("*.md"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_print_what_is_shown_below_them(page, tmp_path, monkeypatch, capsys):
+    def run(arguments):
+        assert main(arguments) == 0, arguments
+        return capsys.readouterr().out
+
+    for file in ("README.md", "examples/cluster.graphml", "examples/fabric.ibnetdiscover", "examples/allreduce.log"):
+        shutil.copy(ROOT / file, tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # the README's commands run where it lies
+    monkeypatch.chdir(tmp_path)
+    assert len(shown(page)) >= 5
+    assert differences(page, run) == []

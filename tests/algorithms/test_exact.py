@@ -243,3 +243,11 @@ def test_few_sums_of_numbers_of_one_width_are_marked(dtype):
     others = np.delete(np.arange(3000), 7)
     Exact(dtype).fold(parts := [memoryview(bytearray(row.tobytes())) for row in rows])
     assert (total.view(dtype)[others] == np.frombuffer(parts[-1], dtype)[others]).all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_million_sums_are_true_and_rounded_once(name, seed):
+    for ranks in (2, 3, 4, 8, 16):
+        check(name, ranks, 10_000, 100 * seed + ranks)

@@ -1,4 +1,4 @@
-"""``treecast cast``: what it asks for, and files that go nowhere. tests/cast and tests/slow/cast move them."""
+"""``treecast cast``: what it asks for, and files that go nowhere. tests/cast moves them."""
 
 import json
 from pathlib import Path

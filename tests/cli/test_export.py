@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import treecast
 from tests.strategies import examples
+from treecast.cli import main
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
 from treecast.plans.after.past_relays import past_relays
@@ -60,3 +61,19 @@ def test_schedules_without_relays_are_as_they_are():
 def test_lengths_are_refused_past_relays_too():
     with pytest.raises(FormatError, match="blocks of different lengths or chosen targets"):
         treecast.formats.encode(treecast.plan("allgatherv", "fat-tree:2", lengths=2), "msccl")
+
+
+@pytest.mark.slow
+@pytest.mark.each(2)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("spec", ["fat-tree:4", "switched"])
+def test_an_export_past_switches_is_right_by_the_rules_of_msccl(kind, spec, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    where = switched(6, 1, 2) if spec == "switched" else spec
+    treecast.save(treecast.plan(kind, where, messages=2), "plan.tc")
+    assert main(["export", "plan.tc", "-o", "x.xml"]) == 0
+    remark = "MSCCL knows no relays: GPUs are the ranks, in their order"
+    assert capsys.readouterr().err.startswith(remark if not COLLECTIVES[kind].adds else "wrote x.xml, msccl")
+    assert treecast.verify("x.xml").holds
+    if spec == "switched":
+        assert main(["export", "plan.tc", "-o", "x.mscclpp.json"]) == 0

@@ -116,3 +116,21 @@ def test_a_folder_that_is_not_empty_is_not_written_to(ask, tmp_path):
         assert (status, out) == (2, "")
         assert said in err
     assert (there / "1").read_bytes() == b"x"
+
+
+@pytest.mark.slow
+def test_the_gain_of_a_cover(answer, ask):
+    line = (
+        "plan",
+        "scatterv",
+        "torus:4x4",
+        "--lengths",
+        "random:15",
+        "--model",
+        "bufferless-multiport",
+        "--builder",
+        "cover",
+    )
+    found = answer(*line)
+    assert found["single_tree_steps"] >= found["steps"]
+    assert "one tree " in ask(*line)[1]

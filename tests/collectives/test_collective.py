@@ -220,3 +220,16 @@ def test_examples_in_docstrings(module):
     found = doctest.testmod(import_module(f"treecast.collectives.{module}"))
     assert found.attempted > 2
     assert found.failed == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", OF_LENGTHS)
+def test_kinds_with_lengths(kind):
+    rooted = not COLLECTIVES[kind].all_source
+    for nodes, root in ((n, r) for n in range(1, 5) for r in range(n if rooted else 1)):
+        for flits in product(range(3), repeat=nodes):
+            if flits[root] == 0 or not rooted:
+                for order in permutations(range(nodes)):
+                    lengths = Lengths(np.array(flits), np.array(order))
+                    collective = Collective(kind, nodes, 1, root, lengths=lengths)
+                    check(collective, OF_LENGTHS[kind](nodes, flits, root, order))

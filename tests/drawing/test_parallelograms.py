@@ -13,7 +13,7 @@ from treecast import plan
 from treecast.cli import main
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.tree import draw_trees
-from treecast.drawing.passages import CERTIFICATE, ORDER, MessageStreams
+from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, MessageStreams
 from treecast.drawing.pictures import draw
 from treecast.drawing.text import lanes_text, tree_text
 from treecast.errors import TreecastError
@@ -174,3 +174,60 @@ def test_where_messages_combine_flits_pass_at_once(kind, machine):
     assert set(passages.steps.tolist()) == {1}
     assert int((passages.step + passages.steps).max()) == schedule.steps
     assert lanes_text(schedule).count("3 flits") == schedule.network.nodes - 1
+
+
+@pytest.mark.slow
+def test_every_message_is_one_shape_that_covers_its_steps_on_every_link(schedule):
+    drawn = set()
+    for points in polygons(on_page(draw_parallelograms, schedule)):
+        near, far = points[:, 1].min() + 1, points[:, 1].max()
+        ways = []
+        for y in np.arange(near, far + 1) - 0.5:  # where the outline meets the middle of each strip
+            crossed = [
+                a[0] + (y - a[1]) / (b[1] - a[1]) * (b[0] - a[0])
+                for a, b in zip(points, np.roll(points, -1, axis=0), strict=True)
+                if min(a[1], b[1]) <= y <= max(a[1], b[1]) and a[1] != b[1]
+            ]
+            ways.append((int(y + 0.5), round(min(crossed)), round(max(crossed))))
+        drawn.add(frozenset(ways))
+    expected = defaultdict(set)
+    far = schedule.network.distance(schedule.collective.root, np.arange(schedule.network.nodes))
+    for (message, below), steps in expanded(schedule).items():
+        assert max(steps) - min(steps) + 1 == len(steps)
+        expected[message].add((int(far[below]), min(steps), max(steps) + 1))
+    assert len(expected) == (schedule.collective.lengths.flits > 0).sum()
+    assert drawn == {frozenset(ways) for ways in expected.values()}
+
+
+@pytest.mark.slow
+def test_there_is_an_arrow_for_each_control_flit_and_a_word_for_each_kind(schedule):
+    figure = on_page(draw_parallelograms, schedule)
+    rows, arrows = schedule.rows, defaultdict(list)
+    for axes in figure.axes:
+        for item in axes.collections:
+            if (gid := item.get_gid() or "").startswith("controls-"):
+                arrows[int(gid.split("-")[1])] += item.get_segments()
+    assert sum(map(len, arrows.values())) == rows.control.sum()
+    places = sorted((int(min(a[0], b[0])), int(max(a[1], b[1]) + 1)) for some in arrows.values() for a, b in some)
+    control = np.flatnonzero(rows.control).tolist()
+    assert places == sorted((int(rows.step[r]), below_of(schedule, r)[1]) for r in control)
+    for what, some in arrows.items():
+        assert all((a[1] > b[1]) == (what == CERTIFICATE) for a, b in some)
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert sum(any(name.startswith(word) for word in CONTROLS) for name in legend) == len(arrows)
+    assert any(f"lower bound: {bound_of(schedule)} step" in name for name in legend)
+
+
+@pytest.mark.long
+def test_long_and_large_schedules_are_scaled_and_cut():
+    lengths = [0, *(i * 7 % 5 for i in range(299))]
+    schedule = plan("gatherv", "path:300", lengths=lengths, model="bufferless", builder="shoulder-tap")
+    text = lanes_text(schedule)
+    assert "a column is 7 steps" in text
+    assert "left out: the last 260 nodes, of which 52 null" in text
+    assert len(text.splitlines()) < 50
+    assert max(map(len, text.splitlines())) < 160
+    assert len(polygons(on_page(draw_parallelograms, schedule))) == sum(length > 0 for length in lengths)
+    far = plan("gatherv", "path:2100", lengths=[0, *[1] * 2099], model="bufferless", builder="shoulder-tap")
+    with pytest.raises(TreecastError, match="cannot be drawn, 2,000,000 at most: plan it on a smaller network"):
+        on_page(draw_parallelograms, far)

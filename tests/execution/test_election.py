@@ -339,3 +339,17 @@ def test_what_the_command_line_refuses_about_liars(ask, name, arguments, said):
     status, out, err = ask("run", f"{name}.tc", "--input", "data", *arguments)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
+
+
+@pytest.mark.slow
+@examples(60)
+@given(of_any_collective(COPYING), st.data())
+def test_verdicts_without_bytes_are_those_of_elections(schedule, draws):
+    cases = [
+        (draw_faults(draws, schedule, root_too=schedule.collective.all_source), draw_faults(draws, schedule))
+        for _ in range(3)
+    ]
+    data = bytes(schedule.collective.chunks)  # a byte for each chunk
+    for case, verdict in zip(cases, verdicts(schedule, cases), strict=True):
+        done = elect(schedule, data, *case)
+        assert verdict == (done.fooled, done.undecided)

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.interpreters.chakra import fields, interpret, pieces
-from tests.interpreters.jobs import chunks_of_ranks
+from tests.interpreters.jobs import JOBS, chunks_of_ranks, planned
 from tests.interpreters.memory import WrongError
 from treecast.errors import TreecastError
 from treecast.files import formats
@@ -167,3 +167,11 @@ def test_changed_bytes_are_refused_or_judged():
         with suppress(TreecastError):
             judged += chakra.judge(bytes(other), formats.Told())[0].ranks > 0
     assert judged
+
+
+@pytest.mark.slow
+@pytest.mark.each(5)
+@pytest.mark.parametrize(("kind", "spec"), JOBS)
+def test_every_byte_is_delivered_in_the_steps_of_the_schedule(kind, spec):
+    schedule = planned(kind, spec)
+    assert carry_out(schedule, written(schedule)) <= schedule.steps

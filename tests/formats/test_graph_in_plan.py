@@ -1,16 +1,22 @@
 """A plan on a graph holds the graph: what is judged is what it was planned on, whatever becomes of the file."""
 
+import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import treecast
-from treecast.errors import FormatError
+from tests.networks.test_relays import multigraphs
+from treecast.errors import FormatError, PlanError
 from treecast.files import formats
 from treecast.networks import header
 from treecast.networks.graph import Graph
+from treecast.networks.past_relays import whole_of
 
 
 def test_a_plan_is_judged_on_the_graph_that_it_was_planned_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,3 +106,21 @@ def test_a_network_that_a_plan_cannot_hold() -> None:
     with pytest.raises(FormatError, match="cannot be found again by its name"):
         header.words_of(treecast.network("debruijn:2,3").reversed())
     assert header.words_of(ring)["nodes"] == "0 1 2 3"
+
+
+@pytest.mark.slow
+@given(multigraphs(most=12), st.sampled_from(["broadcast", "scatter", "gather", "reduce"]))
+def test_what_is_read_is_what_was_saved(truth: Any, kind: str) -> None:
+    graph = treecast.network(truth)
+    try:
+        schedule = treecast.plan(kind, graph, messages=2)
+    except PlanError:  # no way leads there
+        return
+    for form in ("text", "binary"):
+        again = formats.decode(formats.encode(schedule, form))
+        assert again == schedule
+        assert whole_of(again.network) == graph
+        assert whole_of(again.network).labels(range(graph.nodes)) == graph.labels(range(graph.nodes))
+        assert formats.encode(again, form) == formats.encode(schedule, form)
+        assert treecast.verify(again)  # a file of a judged plan carries the proof of its bound, too
+    assert pickle.loads(pickle.dumps(schedule)) == schedule

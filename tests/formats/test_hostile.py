@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 import re
 
 import numpy as np
@@ -13,6 +14,7 @@ from tests.strategies import arbitrary
 from treecast.errors import FormatError, TreecastError
 from treecast.files import formats
 from treecast.files.formats import native
+from treecast.plans import plan
 from treecast.verification.verifier import verify
 
 TEXT, BINARY = b"treecast 2\n", native.MAGIC + b"2\r\n"
@@ -364,3 +366,13 @@ def test_a_wrong_schedule_is_read_but_not_loaded(tmp_path):
     assert len(formats.read(path)) == 1
     with pytest.raises(FormatError, match=r"wrong.tc' holds a schedule that is wrong: .* never receives chunk 0"):
         formats.load(path)
+
+
+@pytest.mark.slow
+def test_binary_files_with_changed_numbers_and_a_right_digest():
+    data = formats.encode(plan("broadcast", "star:3", messages=3, copies=2), to="binary")[:-32]
+    noise = random.Random(1)
+    for i in range(28, len(data)):
+        for value in {0, 255, noise.randrange(256)}:
+            body = data[:i] + bytes([value]) + data[i + 1 :]
+            refusal(body + hashlib.sha256(body).digest())

@@ -358,3 +358,33 @@ def test_verify_judges_by_content(tmp_path, capsys):
 
 def test_all_lists_of_a_plan_are_found():
     assert len(ops_of(in_turns())) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.each(3)
+@pytest.mark.parametrize(("kind", "spec", "messages"), WRITTEN)
+def test_what_treecast_writes_holds_and_alterations_that_hold_end_right(kind, spec, messages):
+    check_alterations(kind, spec, messages, 50)
+
+
+@pytest.mark.slow
+def test_a_plan_of_a_rack_of_72_is_judged():
+    data = formats.encode(treecast.plan("alltoall", "complete:72"), "mscclpp")
+    verdict = judge_plan(data)
+    assert verdict.holds
+    assert verdict.messages == 72 * 71
+    changed = json.loads(data)
+    ops = changed["gpus"][3]["threadblocks"][1]["ops"]
+    del ops[next(k for k, op in enumerate(ops) if op["name"] == "wait")]
+    assert not judge_plan(json.dumps(changed).encode()).holds
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "spec", "messages"), WRITTEN)
+def test_many_alterations_that_hold_end_right(kind, spec, messages):
+    check_alterations(kind, spec, messages, 170)
+
+
+@pytest.mark.long
+def test_whatever_is_changed_at_length_there_is_a_verdict():
+    check_spoiled(range(300, 10700))

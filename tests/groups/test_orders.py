@@ -161,3 +161,25 @@ def test_a_decision_that_few_have_heard_of_is_no_base_for_a_majority(monkeypatch
 def test_the_orders_show_what_is_wrong_with_a_rule_left_out(monkeypatch, name):
     monkeypatch.setattr(*MUTANTS[name])
     assert any(World(seed, sizes=(3, 4)).run(4000) not in ("fine", "nobody") for seed in range(300))
+
+
+@pytest.mark.slow
+@ORDERS
+def test_any_order_of_events_ends_alike(orders):
+    assert verdicts(range(orders)) <= {"fine", "nobody"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_each_collective_ends_alike(name):
+    assert verdicts(range(40), names=(name,), calls=3) <= {"fine", "nobody"}
+
+
+@pytest.mark.slow
+def test_the_others_go_on_when_fewer_than_half_die_or_stop():
+    assert verdicts(range(150), sizes=(3, 4, 5, 6), fates=("kill", "stop"), few=True) == {"fine"}
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_orders_of_events_end_alike():
+    assert verdicts(range(300, 100_300)) <= {"fine", "nobody"}

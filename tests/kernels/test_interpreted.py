@@ -20,8 +20,9 @@ from treecast.cli import main
 from treecast.cli.verbs.warm_up import COMMANDS
 from treecast.compiled import Kernel, policy
 from treecast.discovery import import_all
-from treecast.networks import Star, network
+from treecast.networks import Star, network, permutations
 from treecast.networks.arcs import arcs_of
+from treecast.networks.flows import split
 from treecast.networks.permutations import place_values
 
 CALLS = 40  # of each kernel
@@ -226,3 +227,90 @@ def test_large_numbers():
     agree(KERNELS["bit_replay.say"], (0, 128, port, masks, has, gone, dies, 1, saying))
     KERNELS["bit_replay.say"].interpret(0, 128, port, masks, has, gone, dies, 1, saying)
     agree(KERNELS["bit_replay.hear"], (0, 128, port, has, gone, dies, arc_dies, 1, saying))
+
+
+DEAR = 1.0  # seconds of compiling, with all that is called, beyond which a kernel is compiled for its own sake in long tests
+
+
+DIRECTLY = {
+    "contention.unordered_pairs",
+    "cuts.worst_cut",
+    "star.fill_neighbors",
+    "star.walk_trees",
+    "disjoint_paths.arcs_of_paths",
+    "hanging.hang",
+    "plain.parse",
+    "plain.tabulate",
+    "sums.add_all",
+    "sums.add_held",
+    "sums.add_narrow",
+    "sums.add_row",
+    "sums.begin_sums",
+    "sums.end_sums",
+}
+
+
+@pytest.mark.slow
+def test_kernels_have_one_signature(tour):
+    """For each further one a kernel would be compiled anew."""
+    assert {name: kinds for name, kinds in tour[1].items() if len(kinds) > 1} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if KERNELS[name].compile_seconds > DEAR else ())
+        for name in sorted(set(KERNELS) - DIRECTLY)
+    ],
+)
+def test_what_small_jobs_ask(tour, name):
+    kernel, calls = KERNELS[name], tour[0]
+    mine = calls.get(name, [])
+    for arguments, *result in mine:
+        agree(kernel, arguments, result)
+    above = [KERNELS[other] for other in {*calls, *DIRECTLY} if calls.get(other) or other in DIRECTLY]
+    assert mine or any(kernel.function in other._called() for other in above), f"no small job runs {name}"
+
+
+LARGER = """
+plan allgather star:4 --copies 2 --search 1
+plan broadcast torus:5x5 --messages 90 --builder packed-trees
+plan broadcast torus:5x5 --messages 9 --copies 2 --builder packed-trees
+theorems star --up-to 4
+theorems hypercube --up-to 3
+"""
+
+
+@pytest.mark.long
+def test_larger_jobs(tour, tmp_path):
+    calls, seen = listened([line.split() for line in LARGER.strip().split("\n")], tmp_path)
+    assert {name: kinds for name, kinds in seen.items() if len(kinds | tour[1].get(name, kinds)) > 1} == {}
+    for name, mine in calls.items():
+        for arguments, *result in mine:
+            agree(KERNELS[name], arguments, result)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("paper", [False, True])
+def test_walks_up_the_trees_of_a_star(paper):
+    agree(KERNELS["star.walk_trees"], (0, 24, permutations.place_values(4), 8, paper))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("copies", [1, 2, 3, 4])
+def test_ways(copies):
+    arcs = split(arcs_of(network("star:4")))
+    price, used = np.ones(len(arcs.head), np.int64), np.zeros(len(arcs.head), np.bool_)
+    agree(KERNELS["disjoint_paths.arcs_of_paths"], (*arcs[:5], 24, 23, price, used, copies))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bridges", [1, 2])
+def test_worst_cuts_compiled(bridges):
+    graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
+    graph.add_edges_from((i, 5 + i) for i in range(bridges))
+    agree(
+        KERNELS["cuts.worst_cut"],
+        (*arcs_of(network(graph))[:5], np.arange(12), 11, 4, np.zeros(12, np.bool_)),
+    )

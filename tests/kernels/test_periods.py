@@ -1,6 +1,8 @@
 """Colours of bipartite multigraphs, and sends placed modulo a period."""
 
+import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,3 +68,16 @@ def test_sends_are_placed_where_their_resources_are_free(data):
         assert (began[after] > began[before]).all()
         taken = [(r, int(step) % period) for row, step in zip(wanted.tolist(), began, strict=True) for r in row]
         assert len(set(taken)) == len(taken)
+
+
+@pytest.mark.slow
+def test_a_thousand_multigraphs_have_as_many_colours_as_their_greatest_degree():
+    chance = np.random.default_rng(1)
+    for _ in range(1000):
+        nodes, links = int(chance.integers(1, 9)), int(chance.integers(1, 40))
+        out, into = chance.integers(nodes, size=links), chance.integers(nodes, size=links)
+        wanted, found, most = coloured(out, into, nodes)
+        assert found.min() >= 0
+        assert len(set(found.tolist())) == most == max(dict(nx.MultiGraph(wanted.tolist()).degree()).values())
+        for column in range(2):
+            assert len(set(zip(wanted[:, column].tolist(), found.tolist(), strict=True))) == links

@@ -93,3 +93,48 @@ def test_any_price_gives_a_bound():
         for prices in random.integers(0, 6, (20, 4)).tolist():
             between, _ = _at_prices(where.nodes, tuple(prices))
             assert between[where.nodes - 1] - sum(prices) <= least
+
+
+OPEN = {
+    "ring:29": (48, 47), "ring:30": (51, 49), "ring:31": (54, 51), "ring:32": (57, 53), "ring:64": (135, 122),
+    "path:31": (70, 62), "torus:5x5": (25, 24), "torus:3x7": (21, 20), "torus:7x9": (70, 67), "torus:9x12": (121, 107),
+    "mesh:7x9": (79, 67),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.each(2)
+@pytest.mark.parametrize("spec", OPEN)
+def test_distances_that_are_open(spec):
+    """What docs/explanation/open.md lists: what is planned, and the bound."""
+    schedule = plan("broadcast", spec, model="wormhole")
+    reached = int(schedule.network.distance(schedule.rows.src, schedule.rows.dst).sum())
+    found = bounds(schedule.collective, schedule.network, 1, model("wormhole"))
+    assert (reached, best(found, "tcd").value) == OPEN[spec]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "ring:15",
+        "ring:16",
+        "ring:17",
+        "path:13",
+        "path:15",
+        "path:16",
+        "path:17",
+        "mesh:3x5",
+        "torus:3x5",
+        "mesh:2x2x4",
+    ],
+)
+def test_no_bound_is_above_what_a_longer_search_finds(spec):
+    where = network(spec)
+    found = search(where, range(where.nodes))[0][-1, -1].tolist()
+    least = [max(proved(where, root)) for root in range(where.nodes)]
+    assert all(bound <= value for bound, value in zip(least, found, strict=True))
+    if spec.startswith("ring"):
+        assert least == found
+    if spec.startswith("path"):
+        assert max(np.array(found) - least) <= 5

@@ -3,6 +3,7 @@
 from itertools import product
 from zlib import crc32
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -103,3 +104,17 @@ def test_every_family_is_among_them():
         assert {network(spec).family for spec in specs} >= {
             entry.name for entry in families().values() if entry.nodes and (specs is MANY or entry.name not in RARE)
         }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("spec", MANY)
+def test_no_plan_on_more_networks_beats_its_bounds(spec):
+    where = network(spec)
+    assert sum(check(kind, where, few=where.nodes > 40) for kind in COLLECTIVES) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(8))
+def test_no_plan_on_a_random_graph_beats_its_bounds(seed):
+    where = network(nx.connected_watts_strogatz_graph(8 + 3 * seed, 4, 0.5, seed=seed))
+    assert sum(check(kind, where) for kind in COLLECTIVES) > 10

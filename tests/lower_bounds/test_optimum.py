@@ -20,7 +20,7 @@ from tests.oracles.optimum import (
     fewest_sends,
     reduces_in,
 )
-from treecast import bounds
+from treecast import bounds, plan
 from treecast.errors import TreecastError
 from treecast.lower_bounds import best
 from treecast.networks import network
@@ -127,3 +127,67 @@ def test_on_networks_that_have_proofs_of_their_own(spec, machine):
     told, untold = held_against(network(spec), Place(len(graph), set(graph.edges), machine))
     assert told >= 9
     assert len(untold) <= (spec == "ring:5")
+
+
+# The search that bounds are held against forbids nothing that can be done.
+
+
+@pytest.mark.slow
+@pytest.mark.each(5)
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_search_forbids_nothing_that_a_plan_does(kind, machine):
+    """Else it would prove bounds that are wrong. What one step less than the plan needs it forbids, as a rule."""
+    met = counted = 0
+    for nodes in (2, 3, 4):
+        for arcs in graphs(nodes):
+            place = Place(nodes, arcs, machine)
+            for messages, copies in ((1, 1), (2, 1), (1, 2)):
+                try:
+                    schedule = plan(kind, graph_of(nodes, arcs), messages=messages, copies=copies, model=machine)
+                except TreecastError:
+                    continue
+                job = (kind, place, 0, messages, copies)
+                assert fewest_sends_of(*job) <= schedule.transmissions
+                assert is_possible(*job, schedule.steps), (sorted(arcs), messages, copies)
+                met += not is_possible(*job, schedule.steps - 1)
+                counted += 1
+    assert met > counted / 3
+
+
+def is_possible(*job):
+    try:
+        return possible(*job)
+    except TooLong:
+        return True
+
+
+@cache
+def digraphs(nodes):
+    """All digraphs without arcs both of a node with itself, one of each shape, as sets of arcs."""
+    pairs = [(u, v) for u in range(nodes) for v in range(nodes) if u != v]
+    kept, seen = [], set()
+    for bits in range(1, 1 << len(pairs)):
+        arcs = frozenset(pair for at, pair in enumerate(pairs) if bits >> at & 1)
+        if arcs not in seen:
+            seen.update(frozenset((to[u], to[v]) for u, v in arcs) for to in permutations(range(nodes)))
+            kept.append(arcs)
+    return kept
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(("nodes", "least"), [(3, 150), (4, 3500)])
+def test_on_all_small_digraphs(nodes, least, machine):
+    told, untold = all_of(digraphs(nodes), nodes, machine)
+    assert told > least
+    assert len(untold) < told / 100
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", MACHINES)
+def test_on_all_connected_graphs_of_five_nodes(machine):
+    """Of few jobs the search does not tell within so many looks: of two messages of every node, most often."""
+    told, untold = all_of(graphs(5), 5, machine)
+    assert told + len(untold) == 1218
+    assert len(untold) < 10

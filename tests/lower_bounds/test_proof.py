@@ -1,5 +1,6 @@
 """Proofs in files: they are checked in whole numbers, and one that was altered is refused."""
 
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,3 +130,13 @@ def test_what_is_no_proof_is_no_file(judged, words):
     text = [f"proof {words}" if line.startswith("proof ") else line for line in lines if not line.startswith("digest ")]
     with pytest.raises(FormatError, match="a proof is written"):
         formats.decode("\n".join([*text, ""]).encode())
+
+
+# What a report proves: its prices, by algorithms that did not find them.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("where", ["tree:2,2", nx.lollipop_graph(4, 3)], ids=["tree", "lollipop"])
+def test_bounds_by_prices_are_proven_by_other_algorithms_at_length(where, machine):
+    are_proven(where, machine)

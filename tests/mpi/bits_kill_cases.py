@@ -10,7 +10,7 @@ import threading
 
 from mpi4py import MPI
 
-from tests.slow.tcp.test_bits import judge, patterns
+from tests.tcp.test_bits import judge, patterns
 from treecast import mpi
 
 sums, delay, network = sys.argv[1], int(sys.argv[2]) / 1000, (*sys.argv[3:], None)[0]

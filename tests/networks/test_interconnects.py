@@ -228,3 +228,15 @@ def test_collectives_of_one_root_on_each(spec, kind):
 
 def test_a_broadcast_of_petersens_graph_uses_all_links():
     assert np.unique(plan("broadcast", "petersen", messages=600).rows.tree).size == 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "reduce"])
+def test_collectives_of_one_root_on_a_slim_fly_of_32_nodes(kind):
+    test_collectives_of_one_root_on_each("slim-fly:4", kind)
+
+
+@pytest.mark.long
+def test_broadcasts_of_slim_flies_and_dragonflies_use_all_links():
+    assert plan("broadcast", "slim-fly:5", messages=600).steps <= 90
+    assert plan("broadcast", "dragonfly:8,4", messages=600).steps <= 61

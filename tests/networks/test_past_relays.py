@@ -405,3 +405,15 @@ def test_both_figures_stand_side_by_side(tmp_path: Any, capsys: pytest.CaptureFi
     for word in ("", "--relays-add"):
         assert f"(--relays-add no if yours do not: then {steps['--relays-add no']} steps)" in said[word]
     assert f"(--relays-add if yours do, by SHARP or NVLS: then {steps['']} steps)" in said["--relays-add no"]
+
+
+# Few chunks over routes past relays: as few steps as were found by hand.
+
+
+@pytest.mark.slow
+def test_few_chunks_past_relays() -> None:
+    for kind, steps in (("reduce", (4, 8)), ("alltoall", (20, 70))):
+        for messages, most in zip((1, 4), steps, strict=True):
+            found = treecast.plan(kind, "fat-tree:4 past relays", messages=messages)
+            assert found.steps <= most
+            assert treecast.verify(found).holds

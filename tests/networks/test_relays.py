@@ -8,13 +8,15 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import treecast
+from tests.strategies import examples
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.description import describe
 from treecast.errors import FaultError, NetworkError, PlanError, ScheduleError
+from treecast.models import MODELS
 from treecast.models import model as find_model
 from treecast.networks.core import Network
 from treecast.networks.graph import Graph
@@ -302,3 +304,27 @@ def test_lengths_of_ranks_alone_leave_out_relays() -> None:
     assert flits.sum() == sum(of_ranks)
     with pytest.raises(PlanError, match="needs as many lengths, not 17"):
         treecast.plan("allgatherv", "fat-tree:4", lengths=[*of_ranks, 1])
+
+
+KINDS = [name for name, kind in COLLECTIVES.items() if not (kind.lengths or kind.targets)]
+
+
+MACHINES = [name for name, machine in MODELS.items() if machine.buffered and not machine.routing]
+
+
+@pytest.mark.slow
+@given(multigraphs(most=8, whole=True), st.sampled_from(KINDS), st.sampled_from(MACHINES), st.data())
+@examples(600)
+def test_every_collective_has_a_plan_under_every_machine(
+    truth: Any, kind: str, machine: str, data: st.DataObject
+) -> None:
+    graph, traits = treecast.network(truth), COLLECTIVES[kind]
+    assume(graph.rank_count > 1)
+    messages = data.draw(st.sampled_from([1, 2, 3, 7, 40] if traits.all_source else [1, 2, 3, 7, 40, 1000, 10**6]))
+    root = None if traits.all_source else str(data.draw(st.sampled_from(graph.ranks.tolist())))
+    schedule = treecast.plan(kind, graph, messages=messages, model=machine, root=root)
+    report = treecast.verify(schedule)
+    assert report, report
+    assert all(getattr(report, bound.of) >= bound.value for bound in report.bounds)
+    if schedule.transmissions < 1000:
+        assert treecast.verify(schedule, method="expanded")

@@ -1,8 +1,11 @@
 """Files from strangers: read, or refused in one line, in two seconds and 512 MiB."""
 
+import os
+import random
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
+from tests.memory import peak_kib
 from tests.networks.printed import FILES
 from treecast.errors import NetworkError
 from treecast.networks.wired import file
@@ -115,3 +119,23 @@ def test_edited_files_are_read_or_refused_in_one_line(
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(edited(FILES[name].encode(), lambda low, high: data.draw(st.integers(low, high))))
     check_one_line(path, data.draw(st.sampled_from(_ASKED)))
+
+
+MORE = sorted(path for path in Path(os.environ.get("TREECAST_FILES", os.devnull)).rglob("*.*") if path.is_file())
+
+
+"""Files of other machines: ``TREECAST_FILES=FOLDER make test-long ARGS="-k ten_thousand"`` edits these, too."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("source", [*sorted(FILES), *MORE], ids=str)
+def test_ten_thousand_edits(tmp_path: Path, source: str | Path) -> None:
+    """Each takes two seconds of the processor at most, and 512 MiB with all that the process had before."""
+    whole = source.read_bytes() if isinstance(source, Path) else FILES[source].encode()
+    path, chance, before = tmp_path / Path(source).name, random.Random(str(source)), peak_kib()
+    for _ in range(10_000):
+        path.write_bytes(edited(whole, chance.randint))
+        began = time.process_time()
+        check_one_line(path, chance.choice(_ASKED))
+        assert time.process_time() - began < 2, path.rename(f"{path}.slow")
+    assert peak_kib() <= max(before, 512 * 1024)

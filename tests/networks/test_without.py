@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 
 from tests.oracles.plain import graph_of
 from treecast.errors import NetworkError
+from treecast.files import formats
 from treecast.networks import network
 from treecast.networks.arcs import arcs_called
+from treecast.plans import plan
+from treecast.simulation.sweeps import sweep
+from treecast.verification.verifier import verify
 
 WHOLE = [
     "hypercube:4",
@@ -151,3 +155,18 @@ def test_the_rate_of_the_cables_that_are_left_stays(tmp_path):
     assert (
         whole.without(links=["0-1"]).chunk_rate == whole.without(nodes=["2"]).chunk_rate == whole.chunk_rate == 12.5e9
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "spec", ["hypercube:4 without links 0-1", "torus:3x4 without nodes 1,1", "petersen without nodes 3"]
+)
+def test_plans_on_what_is_left_stand_in_files(spec, tmp_path):
+    for kind in ("broadcast", "scatter", "gather", "reduce"):
+        schedule = plan(kind, spec, messages=3)
+        assert verify(schedule).holds
+        for name in ("plan.tc", "plan.tcb"):
+            formats.save(schedule, tmp_path / name)
+            assert formats.load(tmp_path / name) == schedule
+    schedule = plan("broadcast", spec, messages=3, survive=1)
+    assert sweep(schedule, 1, "nodes").failing == sweep(schedule, 1, "links").failing == 0

@@ -1,5 +1,10 @@
 """The builders of papers are found as others are: schemes of a paper's own machine, for several copies, or to compare with."""
 
+import subprocess
+import sys
+
+import pytest
+
 from treecast.plans import all_builders
 from treecast.plans.registry import ALL_PORT, one_way
 
@@ -18,3 +23,17 @@ def test_one_copy_under_all_ports_goes_by_general_builders():
     ours = [entry for entry in of_papers() if set(ALL_PORT) & set(entry.models) and not entry.baseline]
     assert ours
     assert all(entry.most_copies is not one_way for entry in ours)
+
+
+# The builders of papers are found as others are, and each stays behind what is known to be better.
+
+
+@pytest.mark.slow
+def test_planning_imports_no_statement_of_a_paper():
+    script = (
+        "import sys, treecast; treecast.plan('broadcast', 'path:3')\n"
+        "found = [name for name in sys.modules if name.startswith('treecast.papers.') and name.count('.') > 2]\n"
+        "assert found and all('.builders' in name for name in found), found\n"
+        "assert 'treecast.papers.theorems' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)

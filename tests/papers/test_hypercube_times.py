@@ -3,6 +3,7 @@
 import re
 from fractions import Fraction
 from itertools import combinations, product
+from math import comb
 
 import pytest
 
@@ -158,3 +159,29 @@ def test_fraigniaud_and_the_four_phases_cross():
 def test_jobs_that_are_not_there(job):
     with pytest.raises(TreecastError, match=r"^[^\n]+$"):
         timings(job)
+
+
+@pytest.mark.slow
+def test_closed_forms_are_those_of_planned_schedules():
+    for job in jobs(6):
+        for t in timings(job):
+            assert t.measured is not None
+            assert t.closed[:2] == t.measured[:2], t
+
+
+@pytest.mark.slow
+def test_the_paper_counts_twice_as_much_shouting_as_there_is():
+    """Section 3 says 2(n-1) Fτ; the longest messages are C(d, s), and d-1 in step 1: n-1."""
+    for d in range(2, 9):
+        job, n = CubeProblem("allgather", "shouting", d, d - 1), 2**d
+        by_name = {t.scheme: t for t in timings(job, measure=d < 8)}
+        answers = by_name["answering"]
+        assert (answers.claimed.chunks, answers.closed[:2]) == (2 * (n - 1), (d + 1, n - 1))
+        assert "n-1" in answers.why
+        if d < 8:
+            assert answers.measured[:2] == answers.closed[:2]
+            schedule = plan("allgather", f"hypercube:{d}", model="shouting", survive=d - 1, builder="answering")
+            sizes = [1, d - 1, *(comb(d, s) for s in range(2, d + 1))]
+            assert schedule.message_sizes.tolist() == sizes
+            assert schedule.transmissions == n * (n * d - n + 1)
+        assert by_name["dimension-order"].closed.chunks == n // 2

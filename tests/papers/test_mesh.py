@@ -82,3 +82,10 @@ def test_a_theorem_3_that_were_true_is_found_out(monkeypatch):
     assert verdict("Theorem 3", 3).holds
     assert not verdict("erratum: Theorem 3", 3).holds
     assert not verdict("bisection", 3).holds
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("statement", PAPERS["mesh"], ids=NAMES)
+def test_as_far_as_each_goes(statement):
+    for k in range(4, statement.most + 1):
+        statements.check_as_known(statement, k)

@@ -96,3 +96,21 @@ def test_prices_of_steps_prove_plans_that_all_other_bounds_leave_open(where, mac
     (proof,) = [b for b in treecast.bounds(rows, where, model=machine) if b.source == "prices of steps"]
     assert proof.value == schedule.steps
     assert proven(proof.certificate, schedule.collective, schedule.network, 1, schedule.model) == schedule.steps
+
+
+# Demands by chance on all networks and machines, several of each.
+
+
+SEEDS = range(1, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("where", "machine", "family"), CASES)
+def test_demands_by_chance_are_planned_at_length(where, machine, family):
+    for seed in SEEDS:
+        check(where, machine, family, seed)
+
+
+@pytest.mark.slow
+def test_all_machines_are_there():
+    assert len(CASES) == 3 * len(NETWORKS) * len(MACHINES)

@@ -38,3 +38,11 @@ def test_a_freer_machine_takes_no_more_steps(spec: str, kind: str, messages: int
 def test_messages_that_combine_go_together_whatever_their_number() -> None:
     assert plan("allgather", "complete:8", messages=10**6, model="shouting").steps == 1
     assert plan("broadcast", "star:4", messages=10**6, model="shouting").steps == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("messages", [1, 4])
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "allgather", "alltoall", "allreduce"])
+@pytest.mark.parametrize("spec", ["petersen", "debruijn:2,3", "mesh:3x3", "hypercube:3", "fat-tree:2"])
+def test_a_freer_machine_takes_no_more_steps_at_length(spec: str, kind: str, messages: int) -> None:
+    check(kind, spec, messages)

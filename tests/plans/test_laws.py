@@ -3,6 +3,7 @@
 from collections import Counter
 
 import networkx as nx
+import pytest
 
 from tests.plans.whole.all_port.test_through_one_node import NVSWITCH, SLURM, hosts_of
 from treecast import network, plan
@@ -93,3 +94,50 @@ def check_copies(where, messages):
                 break
             assert taken >= before, (kind, copies)
             before = taken
+
+
+@pytest.mark.slow
+@pytest.mark.each(2)
+@pytest.mark.parametrize("name", FEW)
+def test_no_collective_takes_more_steps_than_others_that_do_its_work(name):
+    check(where_of(name), 2, few=True)
+
+
+@pytest.mark.slow
+@pytest.mark.each(5)
+@pytest.mark.parametrize("name", ["ring:5", "path:5", "tree:2,2", "complete:4", "fat-tree:2"])
+def test_more_cables_are_never_slower_and_more_copies_never_faster(name):
+    check_links(where_of(name), 2)
+    check_copies(where_of(name), 2)
+
+
+MANY = [
+    "hypercube:3", "complete:4", "torus:3x3", "tree:2,3", "hyperx:2x3", "petersen", "kautz:2,2", "ring:5", "mesh:3x3",
+    "fat-tree:4", "dragonfly:2,1", "tree:3,2", "path:8", "nvswitch", "slurm", "rails",
+    "relays", *(f"random{seed}" for seed in range(1, 6)),
+]  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("messages", [1, 2, 5])
+@pytest.mark.parametrize("name", FEW + MANY)
+def test_no_collective_on_any_network_takes_more_steps_than_others(name, messages):
+    check(where_of(name), messages, few=False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("messages", [1, 3])
+@pytest.mark.parametrize(
+    "name", ["mesh:2x3", "hypercube:3", "star:3", "mesh:3x3", "debruijn:2,2", "hyperx:2x3", "circulant:7,1,2", "random"]
+)
+def test_more_cables_are_never_slower_on_more_networks(name, messages):
+    check_links(where_of(name), messages)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("messages", [1, 2, 5])
+@pytest.mark.parametrize(
+    "name", ["star:4", "hypercube:4", "torus:3x3", "complete:6", "petersen", "hyperx:2x3", "mesh:3x3"]
+)
+def test_more_copies_are_never_faster_on_more_networks(name, messages):
+    check_copies(where_of(name), messages)

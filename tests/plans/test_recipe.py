@@ -1,11 +1,13 @@
 """A schedule says how it was planned, and planning it again gives the same rows."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from treecast import plan, program
+from treecast.cli import main
 from treecast.errors import PlanError
 from treecast.files import formats
 from treecast.plans import plan_again
@@ -113,3 +115,13 @@ def test_the_default_is_the_same_from_a_label_as_from_the_whole():
         assert all(
             program("broadcast", "hypercube:4", u, messages=messages).rows == whole.at(u).rows for u in range(16)
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "spec", "options"), ASKED)
+def test_the_command_plans_the_same_rows(kind, spec, options, tmp_path, capsys):
+    schedule = plan(kind, spec, **options)
+    words = shlex.split(schedule.command)
+    assert words[0] == "treecast"
+    assert main([*words[1:], "-o", str(tmp_path / "again.tc")]) == 0, capsys.readouterr()
+    assert formats.load(tmp_path / "again.tc") == schedule

@@ -100,3 +100,90 @@ def test_a_plan_of_single_messages_does_where_messages_combine():
         single, freer = (plan(kind, spec, survive=1, messages=5, model=model) for model in ("all-port", "shouting"))
         assert freer.steps <= single.steps
         assert verify(freer).holds
+
+
+NETWORKS = [
+    "torus:4x4x4",
+    "petersen",
+    "random-regular:23,4,1",
+    "dragonfly:4,2",
+    "hypercube:4 without links 0b0000-0b0001",
+    "mesh:3x4",
+    "kautz:2,3",
+]
+
+
+SLOW = {("alltoall", "torus:4x4x4"), ("alltoall", "dragonfly:4,2")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", NETWORKS)
+def test_one_fault_is_survived_wherever_two_ways_lead_everywhere(spec):
+    where = network(spec)
+    assert survives(where).steps <= min(survives(where, against).steps for against in AGAINST) + 1
+
+
+@pytest.mark.slow
+@pytest.mark.each(3)
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        pytest.param(kind, spec, marks=pytest.mark.long if (kind, spec) in SLOW else ())
+        for kind in ("scatter", "gather", "allgather", "alltoall")
+        for spec in NETWORKS[:5]
+    ],
+)
+def test_every_collective_that_can_have_copies(kind, spec):
+    survives(network(spec), kind=kind)
+
+
+def two_rings():
+    """Two rings with one node in common: it is a limit of copies against nodes, and none against links and arcs."""
+    graph = nx.cycle_graph(4)
+    nx.add_cycle(graph, [0, 4, 5, 6])
+    return graph
+
+
+def cables():
+    """Pairs of cables, and a single one: more ways without a common arc than without a common link."""
+    return nx.MultiGraph([(0, 1), (0, 1), (1, 2), (1, 2), (0, 2), (2, 3), (2, 3)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
+@pytest.mark.parametrize(
+    ("graph", "against"),
+    [(two_rings, "links"), (two_rings, "arcs"), (cables, "arcs")],
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
+)
+def test_every_collective_against_links_and_arcs(kind, graph, against):
+    """As many copies as ways that share no link, or no arc, lead to all; the verifier, single sends and sweeps agree."""
+    schedule = plan(kind, graph(), root=None, messages=3, survive=1, against=against)
+    assert verify(schedule).holds
+    assert verify(schedule, method="expanded").holds
+    assert sweep(schedule, 1, against).holds
+    with pytest.raises(PlanError, match="2 copies, to survive 1 dead node, need 2 node-disjoint paths"):
+        plan(kind, cables(), survive=1, root=None if kind in ("allgather", "alltoall") else "3")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("against", AGAINST)
+@pytest.mark.parametrize("spec", ["dragonfly:8,4", "torus:8x8x8"])
+def test_one_fault_is_survived_on_large_networks(spec, against):
+    survives(network(spec), against)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["scatter", "gather", "allgather", "alltoall"])
+def test_as_many_copies_as_ways_on_random_graphs(kind):
+    for seed in range(40):
+        graph = nx.gnm_random_graph(7, 12, seed=seed)
+        most = nx.edge_connectivity(graph)
+        if most < 2:
+            continue
+        for against in ("links", "arcs"):
+            schedule = plan(kind, graph, copies=most, against=against)
+            assert verify(schedule).holds
+            assert sweep(schedule, most - 1, against).holds
+            with pytest.raises(PlanError, match="disjoint paths"):
+                plan(kind, graph, copies=min(dict(graph.degree).values()) + 1, against=against)

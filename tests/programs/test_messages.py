@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.interpreters.jobs import JOBS, planned
 from tests.strategies import examples, planned_of
 from treecast.errors import FormatError, ScheduleError
 from treecast.files import formats
@@ -173,3 +174,10 @@ def test_folders_are_written_a_file_at_a_time(name):
     found = exporter_named(name).encode(plan("broadcast", "star:3"))
     assert iter(found) is found
     assert all(isinstance(data, bytes) for _, data in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "spec"), JOBS)
+def test_every_collective_on_every_network(kind, spec):
+    schedule = planned(kind, spec)
+    assert listed(messages_of(schedule)) == replayed(schedule)

@@ -4,12 +4,16 @@ from collections import defaultdict, deque
 
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.interpreters.jobs import JOBS, SPECS, planned
 from treecast.files import formats
+from treecast.files.formats.goal import read_goal
+from treecast.files.programs.messages import chunk_places, messages_of, of_schedule
 from treecast.files.programs.order import find_order, find_pairs, judge_order, receives_before
-from treecast.files.programs.program import RECEIVE, SEND, Program
+from treecast.files.programs.program import ADD, RECEIVE, SEND, Program
 from treecast.files.programs.verdict import Findings
 from treecast.verification.file_rules import rules_of
 
@@ -128,3 +132,25 @@ def test_each_rule_asks_for_something_and_belongs_to_formats_that_are_read():
     judged = {name for name, entry in formats.registry.importers().items() if entry.judge}
     assert {name for rule in rules_of() for name in rule.of} == judged
     assert all(rules_of(name) for name in judged)
+
+
+COLUMNS = ("rank", "to", "source", "tag", "size", "waiting", "wait", "begun")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "spec"), [job for job in JOBS if job.values[1] in SPECS[:2]])
+def test_what_is_written_is_the_program_of_the_schedule(kind, spec):
+    schedule = planned(kind, spec)
+    program, message = of_schedule(messages_of(schedule), chunk_places(schedule, None))
+    read = read_goal(formats.encode(schedule, "goal")).program
+    assert np.array_equal(np.where(program.kind == ADD, 0, program.kind), read.kind)
+    moves = program.kind != ADD
+    for name in COLUMNS:
+        mine, theirs = getattr(program, name), getattr(read, name)
+        mine = np.maximum(mine, 1) if name == "size" else mine
+        both = (mine[moves], theirs[moves]) if name in ("tag", "size") else (mine, theirs)
+        assert np.array_equal(*both), name
+    pairs = find_pairs(program)
+    assert not len(pairs.alone)
+    assert np.array_equal(message[pairs.send], message[pairs.receive])
+    assert find_order(program, pairs).steps <= schedule.steps

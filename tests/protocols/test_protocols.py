@@ -2,15 +2,28 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
 from tests.strategies import examples
-from tests.tree_cases import MODELS, ON_PATHS, cases, network_of, on_path
-from treecast import plan
-from treecast.errors import PlanError, ProtocolError
+from tests.tree_cases import (
+    MODELS,
+    ON_PATHS,
+    SHAPES,
+    TOLD,
+    cases,
+    changed,
+    network_of,
+    on_path,
+    random_case,
+    schedules,
+    with_rows,
+)
+from treecast import plan, verify
+from treecast.errors import PlanError, ProtocolError, ScheduleError
 from treecast.papers import protocols
 from treecast.papers.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run_protocol
 from treecast.papers.protocols.synchronous import UP, Local, NodePlace, PlannedSend, converse
@@ -273,3 +286,50 @@ def test_simulate_distributed_wants_no_faults(file, ask):
     status, _, err = ask("simulate", file, "--distributed", "--dead-nodes", "1")
     assert status == 2
     assert "without faults" in err
+
+
+@pytest.mark.slow
+@examples(60)
+@given(cases())
+def test_nodes_say_what_the_schedule_has(case):
+    for schedule in schedules(case, TOLD):
+        assert agrees(schedule)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("length", [0, 1, 5])
+def test_shapes(shape, length):
+    parents = SHAPES[shape]
+    for root in {0, len(parents), len(parents) // 2}:
+        for schedule in schedules((parents, root, [length] * (len(parents) + 1)), TOLD):
+            said = run_protocol(schedule)
+            assert not any(differences(schedule, said))
+            assert (said.steps, said.flits + said.control) == (schedule.steps, schedule.transmissions)
+
+
+@pytest.mark.slow
+def test_nor_do_nodes_say_any_other_schedule_that_is_right():
+    """Rules leave freedom, in when to certify for instance; a protocol has none."""
+    for schedule in (
+        plan("gatherv", network_of([0, 0, 1, 1]), lengths=[0, 1, 0, 2, 2], model="bufferless", collect="walk"),
+        plan("gatherv", network_of([0, 0, 1, 1]), lengths=[0, 0, 1, 2, 2], model="bufferless-multiport"),
+        on_path([2, 0, 3]),
+    ):
+        others = 0
+        for _, rows in changed(schedule):
+            try:
+                other = with_rows(replace(schedule, claims=None), rows)
+            except ScheduleError:
+                continue
+            if other.rows != schedule.rows and verify(other):
+                assert not agrees(other)
+                others += 1
+        assert others
+
+
+@pytest.mark.long
+def test_many_trees():
+    rng = np.random.default_rng(8)
+    for _ in range(1_000):
+        assert all(agrees(schedule) for schedule in schedules(random_case(rng), TOLD))

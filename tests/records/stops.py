@@ -1,4 +1,4 @@
-"""A job of which rank 2 stops in one of several ways after its third sum: run by tests/slow/records/test_ring.py."""
+"""A job of which rank 2 stops in one of several ways after its third sum: run by tests/records/test_ring.py."""
 
 import os
 import signal

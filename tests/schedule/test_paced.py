@@ -11,6 +11,7 @@ from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary, examples, paced, planned, stretched
 from treecast.collectives import Collective
 from treecast.errors import ScheduleError
+from treecast.files.formats import load, save
 from treecast.files.programs.messages import messages_of
 from treecast.models import model
 from treecast.networks import network
@@ -167,3 +168,12 @@ def test_other_numbers_of_steps_are_refused():
             ScheduleError, match=rf"^a row sends 5 chunks in {steps} steps: a stream takes one step per chunk, "
         ):
             Rows.of(Payloads.of([[(0, 5)]]), step=[0], steps=[steps], src=[0], dst=[1], port=[0])
+
+
+@pytest.mark.slow
+@examples(30)
+@given(paced(), st.sampled_from([".tc", ".tcb"]))
+def test_files_hold_them(tmp_path_factory, schedule, suffix):
+    path = tmp_path_factory.mktemp("paced") / f"plan{suffix}"
+    save(schedule, path)
+    assert load(path).rows == schedule.rows

@@ -198,3 +198,10 @@ def test_rows_that_leave_by_no_port_touch_no_arc():
         assert trace.delivered == 3
         assert trace.arc_load().sum() == 1
         assert sweep(schedule, 1, "arcs", keep_going=True).failing == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["arcs", "links", "nodes+arcs", "nodes+links"])
+def test_arcs_and_links_do_no_more_harm_than_nodes_at_length(kind):
+    for copies in (1, 2):
+        assert sweep(plan("broadcast", "star:5", messages=6, copies=copies), kind=kind).holds

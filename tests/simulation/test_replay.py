@@ -200,3 +200,19 @@ def test_faults_of_what_does_not_exist_are_refused(faults):
     for judge in (simulate, lambda s, f: run(s, b"x", f)):
         with pytest.raises(TreecastError, match=r"^[^\n]+$"):
             judge(schedule, faults)
+
+
+@pytest.mark.slow
+@examples(120)
+@given(of_any_collective(), st.data())
+def test_every_collective_under_faults_against_plain_loops(schedule, data):
+    check(schedule, draw_faults(data, schedule, root_too=schedule.collective.all_source))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", range(14))
+def test_a_node_that_dies_in_mid_run(step):
+    schedule = plan("broadcast", "star:4", messages=7, copies=2)
+    for node in range(1, 24):
+        check(schedule, Faults({node: step}))
+        assert not simulate(schedule, Faults({node: step})).lost

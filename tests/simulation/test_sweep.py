@@ -1,14 +1,16 @@
 """What copies claim, sweeps and plain replays confirm: every set of fewer faults than copies does no harm."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from math import comb
+from multiprocessing import get_context
 from random import Random
 
 import pytest
 
 from tests.oracles.plain import all_sends_of, lost_under
 from treecast.errors import FaultError
+from treecast.files import formats
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
@@ -150,3 +152,48 @@ def test_a_sweep_ends_with_the_block_of_the_first_that_fails():
     assert (found.failing, found.exhaustive) == (61, False)  # of all sets of two nodes, which are one block
     assert found.sets == 1 + 23 + 253
     assert told[-1] == (277, 1 + 23 + 253 + 1771 + 8855, "fault sets")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("allgather", "nodes+arcs"),
+        *(pytest.param("allgather", what, marks=pytest.mark.long) for what in ("nodes", "arcs")),
+        *(pytest.param("alltoall", what, marks=pytest.mark.long) for what in ("nodes", "arcs", "nodes+arcs")),
+    ],
+)
+def test_a_sample_of_sets_of_three_faults_on_the_star_of_120_nodes(kind, what):
+    found = sweep(over_trees(kind, "star:5", 4), kind=what, sample=100_000, seed=5)
+    assert found.holds
+    assert found.sets == 100_000
+
+
+@pytest.mark.slow
+def test_processes_find_the_same():
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        for kind, spec, options, how in CASES[1:2] + CASES[-1:]:
+            schedule = plan(kind, spec, **options)
+            assert found_of(sweep(schedule, **how, executor=executor)) == found_of(sweep(schedule, **how))
+
+
+@pytest.mark.slow
+def test_what_workers_are_told_in_vain_is_refused(ask, tmp_path):
+    file = str(tmp_path / "x2.tc")
+    formats.save(plan("broadcast", "star:4", copies=2), file)
+    status, out, err = ask("verify", file, "--workers", "2")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "--workers says how to sweep" in err
+    status, out, err = ask("verify", file, "--sweep", "nodes", "--workers", "0")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    one, two = (ask("verify", file, "--sweep", "nodes", "--most", "2", "--workers", n) for n in "12")
+    assert one[0] == two[0] == 1
+    assert [line for line in one[1].splitlines() if "fail" in line] == [
+        line for line in two[1].splitlines() if "fail" in line
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", SPREADING)
+def test_every_set_of_three_nodes_and_arcs_on_the_hypercube_of_16_nodes(kind):
+    survives(kind, "hypercube:4", "nodes+arcs", 4)

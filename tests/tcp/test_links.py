@@ -1,11 +1,14 @@
 """Named networks over sockets: links are the only connections, calls go down plans, and all else is flooded."""
 
+import subprocess
 import sys
 from collections import Counter
 
+import networkx as nx
 import numpy as np
 import pytest
 
+from tests.tcp.test_launch import launch
 from tests.tcp.threads import DeathError, die_at, run_ranks
 from tests.tcp.trials import NAMES, make_call
 from treecast.errors import DeliveryError, LabError, PlanError, TreecastError
@@ -13,7 +16,7 @@ from treecast.networks import network
 from treecast.running.engine.lane import Lane
 from treecast.running.engine.planned import Planned
 from treecast.running.lab.outside import check_machine, run_in_lab
-from treecast.running.lab.wiring import plan_wiring
+from treecast.running.lab.wiring import LinkCut, plan_wiring
 from treecast.tcp.start import at_links
 
 LITTLE, MUCH = 8, 12_000
@@ -205,3 +208,96 @@ def in_lab(folder, program, cuts=()):
         ended = run_in_lab(plan, words, "hosts", cuts=cuts, timeout=90, stdout=said.fileno())
         said.seek(0)
         return ended.status, sorted(said.read().decode().splitlines())
+
+
+@pytest.mark.slow
+def test_every_call_over_links_alone_at_length():
+    all_go_over_links("mesh:2x3")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANNED)
+@pytest.mark.parametrize(("spec", "victim"), [("ring:5", 2), ("hypercube:2", 0)])
+def test_a_rank_may_die_at_any_message_of_a_plan(told_rate, name, spec, victim):
+    frame = 1
+    while check_death(name, frame, victim, spec=spec):
+        frame += 1
+    assert frame > 1
+
+
+@pytest.mark.slow
+def test_who_asks_for_no_plan_loads_no_planner():
+    names = "[name for name in sys.modules if name.startswith('treecast.plans')]"
+    code = f"import sys, treecast.tcp.comm; sys.stdout.write(str({names}))"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+        == "[]"
+    )
+
+
+@pytest.mark.slow
+def test_a_file_of_cables_whose_switch_is_a_rank(tmp_path):
+    cables = nx.star_graph(["switch", "a", "b"])
+    cables.nodes["switch"]["relay"] = True
+    nx.write_graphml(cables, tmp_path / "cables.graphml")
+    program = (
+        f"comm = tcp.init(network={str(tmp_path / 'cables.graphml')!r}, survive=1)\n"
+        "total = np.zeros(20_000); comm.Allreduce(np.full(20_000, 1.0), total)\n"
+        "sys.stdout.write(f'{len(comm.process.links[0].direct.peers)} {total.max()}\\n')"
+    )
+    status, printed, shown = launch(program=program, head="import sys, numpy as np, treecast.tcp as tcp; ")
+    assert (status, printed, shown) == (0, ["1 3.0", "1 3.0", "2 3.0"], "")
+
+
+@pytest.mark.slow
+def test_networks_that_do_not_fit_are_one_line():
+    for spec, why in [("ring:4", "4 nodes"), ("debruijn:2,2", "one way")]:
+        status, _, shown = launch(
+            program=f"tcp.init(network={spec!r})",
+            ranks=3 if spec == "ring:4" else 4,
+            head="import treecast.tcp as tcp; ",
+        )
+        assert status == 1
+        assert why in shown
+
+
+@pytest.mark.slow
+def test_a_cut_cable_in_a_lab_that_routes_nothing(tmp_path):
+    status, printed = in_lab(tmp_path, PROGRAM, [LinkCut(0, 1, 0.5, True)])
+    assert (status, printed) == (0, [f"{rank}: True (0, 1, 2, 3) {int(rank < 2)}" for rank in range(4)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_a_rank_that_dies_at_any_message_of_a_plan_changes_nothing_for_the_others(name):
+    assert check_death("Bcast", 1)
+    for victim in (1, 2):
+        frame = 1
+        while check_death(name, frame, victim):
+            frame += 1
+
+
+@pytest.mark.long
+def test_of_a_ring_in_two_parts_that_with_the_lowest_rank_goes_on(tmp_path):
+    program = PROGRAM.replace("< 3", "< 15").replace("survive=1", "survive=2").replace(" and (total == 10).all()", "")
+    _, printed = in_lab(tmp_path, program, [LinkCut(0, 1, 0.5, True), LinkCut(2, 3, 0.5, True)])
+    assert printed == ["0: True (0, 3) 1", "3: True (0, 3) 1"]
+
+
+@pytest.mark.long
+def test_packets_that_are_dropped_change_nothing(tmp_path):
+    drops = """
+import os, re, subprocess
+ends = [name for name in os.listdir("/sys/class/net") if name.startswith("to")]
+for name in ends:
+    subprocess.run(["ip", "link", "set", name, "gso_max_size", "4096"], check=True)
+    queue = "root tbf rate 100mbit burst 16kb limit 9000"
+    subprocess.run(["tc", "qdisc", "replace", "dev", name, *queue.split()], check=True)
+"""
+    count = """
+said = subprocess.run(["tc", "-s", "qdisc"], capture_output=True, text=True).stdout
+sys.stdout.write(f"{sum(map(int, re.findall('dropped ([0-9]+)', said))) > 0}\\n")
+"""
+    status, printed = in_lab(tmp_path, drops + PROGRAM + count)
+    assert (status, len(printed)) == (0, 8)
+    assert all(line.endswith(("True", "True (0, 1, 2, 3) 0")) for line in printed)

@@ -135,3 +135,17 @@ def test_a_job_over_tls(tls):
 
     assert at_once([partial(be_rank, rank) for rank in range(3)]) == [(6, 6, ["SSLSocket"] * 3)] * 3
     place.close()
+
+
+@pytest.mark.slow
+def test_strangers_change_nothing():
+    found, came = job_among_strangers(300, 300)
+    assert found == [True] * 3
+    assert came > 30
+
+
+@pytest.mark.long
+def test_ten_thousand_strangers_change_nothing():
+    found, came = job_among_strangers(10_000, 30_000)
+    assert found == [True] * 3
+    assert came == 10_000

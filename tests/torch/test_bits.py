@@ -8,7 +8,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 dist = torch.distributed
 
 import treecast  # noqa: E402
-from tests.torch.ranks import run  # noqa: E402
+from tests.tcp.test_bits import RIGHT, judge, patterns  # noqa: E402
+from tests.torch.ranks import harm, run  # noqa: E402
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64)
 
@@ -136,3 +137,34 @@ def test_flushed_denormals_and_sparse_tensors_are_refused():
     assert said[0] == said[1]
     assert "takes for 0" in said[0][0]
     assert "dense tensors" in said[0][1]
+
+
+# Sums of tensors have the bits of a set of ranks, whatever the network, and when two of eight are killed in the calls.
+
+
+class Tensors:
+    """The part of a communicator that sums go through."""
+
+    def __init__(self, rank):
+        self.rank = rank
+
+    def Allreduce(self, mine, out):  # noqa: N802
+        out[:] = mine
+        dist.all_reduce(torch.from_numpy(out))
+
+
+def slow_program(rank, kills):
+    if rank in kills:
+        harm(kills[rank])
+    return patterns(Tensors(rank), (1_000, 20_000, 100_000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sums", RIGHT)
+@pytest.mark.parametrize("network", [None, "hypercube:3"])
+@pytest.mark.parametrize("kills", [{}, {2: 40, 5: 40}, {6: 25, 7: 60}])
+def test_eight_ranks_have_patterns_of_sets_of_ranks(sums, network, kills):
+    found = run(8, slow_program, kills, survive=2, sums=sums, network=network, on_failed="ignore")
+    dead = [rank for rank in range(8) if found[rank] is None]
+    assert dead == sorted(kills)
+    judge(sums, found, dead)

@@ -46,3 +46,19 @@ def test_a_rank_dies_in_a_step(victim):
 @pytest.mark.parametrize("size", [3, 4])
 def test_a_rank_stops_in_a_step(size):
     check(size, 1, frames(size, 1) // 2, signal.SIGSTOP, deadline=1.5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_each_rank_dies_at_every_frame_of_a_step(size):
+    for victim in range(size):
+        for frame in range(1, frames(size, victim) + 1):
+            check(size, victim, frame)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [3, 4])
+def test_each_rank_stops_at_every_frame_of_a_step(size):
+    for victim in range(size):
+        for frame in range(1, frames(size, victim) + 1):
+            check(size, victim, frame, signal.SIGSTOP, deadline=1.5)

@@ -49,3 +49,21 @@ def test_torch_finds_the_backend_by_itself(tmp_path):
     line = [sys.executable, "-m", "treecast", "launch", "--tcp", "-n", "2", "--", sys.executable, "-c", SAYS]
     done = subprocess.run(line, capture_output=True, text=True, env=environment, check=True, timeout=100)
     assert sorted(done.stdout.split("\n")) == ["", "0 gloo 2.0", "1 gloo 2.0"]
+
+
+@pytest.mark.slow
+def test_what_needs_torch_says_so_in_one_line():
+    program = (
+        "import sys; sys.modules['torch'] = None; import treecast.torch\n"
+        "try: treecast.torch.failed()\nexcept ValueError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout == "treecast.torch.failed needs PyTorch: pip install torch\n"
+
+
+@pytest.mark.slow
+def test_treecast_imports_nothing_of_torch():
+    program = (
+        "import sys, treecast, treecast.tcp.comm; assert not {name for name in sys.modules if name[:5] == 'torch'}"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)

@@ -1,5 +1,7 @@
 """DTensor.redistribute by plans: every pair of placements, with numbers, bit for bit what torch's own gives."""
 
+import subprocess
+import sys
 from itertools import product
 
 import pytest
@@ -11,6 +13,7 @@ from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distrib
 
 import treecast  # noqa: E402
 import treecast.torch  # noqa: E402
+from tests.mpi.conftest import ROOT  # noqa: E402
 from tests.torch.ranks import run  # noqa: E402
 from treecast.errors import PlanError  # noqa: E402
 from treecast.torch.demands import plan_of  # noqa: E402
@@ -94,3 +97,23 @@ def test_placements_that_cannot_be_planned_are_refused():
     assert other == [first, second]
     assert "not redistributed to partial sums" in first
     assert "is no placement that can be planned" in second
+
+
+# DTensor.redistribute on a square of ranks: every pair of placements.
+
+
+pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+@pytest.mark.slow
+def test_every_pair_of_placements_of_a_square_of_ranks():
+    check((2, 2), pairs_of((2, 2)))
+
+
+@pytest.mark.slow
+def test_the_example_says_that_all_ranks_have_the_same_as_with_torch():
+    start = [sys.executable, "-m", "treecast", "launch", "--tcp", "-n", "4", "--timeout", "250", "--", sys.executable]
+    file = ROOT / "examples/redistribute_torch.py"
+    done = subprocess.run([*start, file], capture_output=True, text=True, check=False, timeout=280)
+    right = done.stdout.rstrip().endswith("all ranks have what torch's own redistribute gives: True")
+    assert (done.returncode, right) == (0, True), done.stdout + done.stderr

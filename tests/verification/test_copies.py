@@ -5,11 +5,13 @@ from dataclasses import replace
 import networkx as nx
 import pytest
 
+from tests.networks.test_flows import random_graphs
 from treecast import elect, load, plan, save, sweep, verify
-from treecast.against import AGAINST
+from treecast.against import AGAINST, covers
 from treecast.description import describe
 from treecast.errors import ScheduleError, TreecastError
 from treecast.networks import network
+from treecast.networks.flows import fewest_apart
 from treecast.plans import plan_again
 from treecast.schedule import Payloads, Rows, Schedule
 
@@ -93,3 +95,29 @@ def test_files_say_it_only_where_it_is_not_nodes(tmp_path):
         load(tmp_path / "wrong.tc")
     with pytest.raises(ScheduleError, match="not 'liars'"):
         replace(schedule, against="liars")
+
+
+KNOT = network(nx.compose(nx.complete_graph(4), nx.complete_graph(range(3, 7))))
+
+
+@pytest.mark.slow
+def test_what_copies_are_against_is_judged_and_survived():
+    judged = {True: 0, False: 0}
+    for where, root in [(BOW, 0), (KNOT, 1), *random_graphs(8, 7, seed=31)]:
+        for against in AGAINST:
+            most = fewest_apart(where, root, against).ways
+            if most < 2:
+                continue
+            schedule = plan(
+                "broadcast", where, root=root, messages=3, copies=2, against=against, builder="packed-trees"
+            )
+            assert schedule.against == against
+            for claimed in AGAINST:
+                holds = agreed(replace(schedule, against=claimed))
+                judged[holds] += 1
+                assert holds or not covers(against, claimed)
+                if holds:
+                    assert sweep(replace(schedule, against=claimed)).holds
+                    assert sweep(schedule, 1, claimed).holds
+    assert judged[True] > 30
+    assert judged[False] > 3

@@ -308,3 +308,40 @@ def test_a_broken_plan_is_not_set_against_bounds_of_right_ones():
     schedule = plan("allgather", "ring:4")
     assert "the lower bound" in str(verify(schedule))
     assert "the lower bound" not in str(verify(schedule.select(np.arange(len(schedule)) > 0)))
+
+
+@pytest.mark.slow
+@pytest.mark.each(11)
+@pytest.mark.parametrize("spec", ["star:3", "hypercube:2", pytest.param("hypercube:3", marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_change_of_one_row_of_any_kind_is_judged_right(kind, spec):
+    all_changes(kind, spec, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.each(3)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.long if kind in ALL_SOURCE else ()) for kind in KINDS]
+)
+def test_changes_of_one_row_on_a_larger_star(kind):
+    for schedule in tight(kind, "star:4", 2):
+        found = list(mutations(schedule))
+        for _, build in found[:: 1 + len(found) // 8]:
+            mutant = build()
+            right, wrong = verify(mutant).holds, faults_found(mutant, graph(mutant.network))
+            if right or schedule.copies == 1:
+                assert right == (not wrong), (wrong, verify(mutant).violations)
+
+
+@pytest.mark.slow
+@examples(80)
+@given(spread_at_random())
+def test_schedules_made_at_random(schedule):
+    judged_alike(schedule)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("spec", ["star:3", "hypercube:2", "hypercube:3"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_change_of_one_row_of_any_kind_is_judged_right(kind, spec):
+    all_changes(kind, spec, 10**6)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import zipfile
 import zlib
+from html.parser import HTMLParser
 
 import networkx as nx
 import numpy as np
@@ -178,3 +179,37 @@ def test_names_of_nodes_are_no_html():
 def test_a_page_has_all_trees(tmp_path):
     with pytest.raises(TreecastError, match="a page has all trees: leave out the tree"):
         treecast.draw(planned("streams in trees"), tmp_path / "plan.html", tree=0)
+
+
+EMPTY = {"meta", "input", "link", "br"}
+
+
+class Balanced(HTMLParser):
+    """Refuses HTML whose elements are not closed in order; keeps ids and what is loaded from elsewhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.loaded = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in EMPTY:
+            self.open.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.loaded += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_page_is_one_file_that_loads_nothing(sort):
+    text = page(planned(sort))
+    assert len(text.encode()) < MOST_BYTES
+    assert "http" not in text.lower()
+    assert "import " not in re.sub(r"\s//.*", "", text[text.index("<script") :])
+    parser = Balanced()
+    parser.feed(text)
+    assert not parser.open
+    assert not parser.loaded
+    assert len(set(parser.ids)) == len(parser.ids)

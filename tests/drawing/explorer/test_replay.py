@@ -3,9 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 
 import treecast
-from tests.drawing.explorer.cases import MODULES, planned, random_faults, run_in_node, spelled
+from tests.drawing.explorer.cases import MODULES, SORTS, planned, random_faults, run_in_node, spelled
 from treecast.drawing.explorer.page import columns_of, facts_of, packed
 from treecast.schedule.atoms import cut_into_atoms
 from treecast.simulation.faults import Faults
@@ -148,3 +149,13 @@ def test_all_single_faults_are_those_of_a_sweep():
     expected = [sorted({node for node, _, _ in replay(schedule, faults).lost}) for faults in every]
     assert found == expected
     assert any(expected)
+
+
+@pytest.mark.slow
+def test_a_page_replays_as_the_simulator_does():
+    compare(SORTS, range(TRIALS))
+
+
+@pytest.mark.long
+def test_a_page_replays_as_the_simulator_does_many_times():
+    compare(SORTS, range(TRIALS, 150))

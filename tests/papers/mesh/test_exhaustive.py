@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from tests.papers.mesh.test_bisection import FAR, distances, least, shapes
+from tests.papers.mesh.test_bisection import FAR, distances, exact, least, shapes
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import LEAST_OF_ALL, best, bounds
@@ -191,3 +191,14 @@ def test_links_meet_or_not_in_either_order_of_axes():
     step, src = np.array([0, 0]), np.array([0, 1])
     for targets in permutations((2, 3)):  # 0>2 1>3 straight; 0>3 1>2 cross
         assert bisection.is_contention_free(mesh, step, src, np.array(targets)) == (targets == (2, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.each(7)
+@pytest.mark.parametrize("shape", shapes(16, 2), ids=str)
+def test_no_bound_is_above_the_least_of_all_broadcasts_and_the_search_is_that(shape):
+    truth, mesh = exact(shape).reshape(-1), Mesh(shape)
+    for root in range(mesh.nodes):
+        assert by_formula(mesh, root, LEAST_OF_ALL) == truth[root]
+        assert best(found(mesh, root), "tcd").value == truth[root]
+        assert across(mesh, root) <= truth[root]

@@ -96,3 +96,17 @@ def test_the_first_way_without_contention_is_taken(monkeypatch):
     with pytest.raises(PlanError, match="wormhole-last") as error:
         multicast.multicast(Job(where, collective, model("wormhole,half")))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.slow
+@examples(40)
+@given(st.data())
+def test_on_a_torus_no_longer_than_on_the_mesh(data):
+    sides = data.draw(st.sampled_from(["9", "4x4", "5x7", "8x6", "3x4x3"]))
+    torus, mesh = network(f"torus:{sides}"), network(f"mesh:{sides}")
+    nodes = data.draw(st.lists(st.integers(0, mesh.nodes - 1), min_size=2, max_size=14, unique=True))
+    far = [
+        verify(plan("multicast", where, root=nodes[0], targets=nodes[1:], model="wormhole")).distance
+        for where in (torus, mesh)
+    ]
+    assert far[0] <= far[1]

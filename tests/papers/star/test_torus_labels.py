@@ -3,6 +3,7 @@
 import networkx as nx
 import pytest
 
+from tests.oracles.allgather import check_rows, least
 from tests.oracles.plain import graph_of
 from treecast.networks import network
 from treecast.plans import builders, plan
@@ -43,3 +44,33 @@ def test_both_verifiers_and_all_dead_nodes_and_links():
 @pytest.mark.parametrize("spec", ["torus:2x3", "torus:3x3x3", "ring:7"])
 def test_other_tori_have_no_such_sets(spec):
     assert "label-sets" not in [entry.name for entry in builders("allgather", spec)]
+
+
+SPECS = ["torus:3x3", "torus:3x4", "torus:4x4", "torus:5x4", "torus:5x5", "torus:3x7", "torus:1x3x5"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", SPECS)
+def test_tori_meet_the_bound(spec):
+    torus = network(spec)
+    for copies in range(2, 5):
+        schedule = plan("allgather", torus, copies=copies)
+        assert schedule.recipe.builder == "label-sets"
+        assert schedule.steps == least(torus, 1, copies)
+        check_rows(torus, schedule)
+        for messages in (2, 3, 7):
+            schedule = plan("allgather", torus, copies=copies, messages=messages)
+            assert schedule.steps == schedule.claims.steps == least(torus, messages, copies)
+            assert verify(schedule).holds
+        assert plan("allgather", torus, copies=copies, messages=7).rows == schedule.rows
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rows", range(3, 13))
+def test_larger_tori_meet_the_bound(rows):
+    for columns in range(3, 13):
+        torus = network(f"torus:{rows}x{columns}")
+        for copies in range(2, 5):
+            schedule = plan("allgather", torus, copies=copies)
+            assert schedule.steps == least(torus, 1, copies), (columns, copies)
+            check_rows(torus, schedule)

@@ -1,6 +1,7 @@
 """Patches: right on what is left of the network, and nothing that still arrives is moved."""
 
 import itertools
+import random
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import treecast
 from treecast.collectives import Collective
 from treecast.description import describe
+from treecast.plans.after.differences import difference
 from treecast.plans.after.patching import patched
 from treecast.schedule import Schedule
 from treecast.simulation.faults import parse_faults
@@ -131,3 +133,33 @@ def test_sizes_stay_through_a_repair() -> None:
 
 
 SWEPT = ["all-port", "allgather", "many", "one-port", "scatter"]
+
+
+@pytest.mark.slow
+@pytest.mark.each(5)
+@pytest.mark.parametrize("name", JOBS)
+def test_patches_are_right_and_keep_rows(name: str) -> None:
+    before = planned(name)
+    where, rng = before.network, random.Random(name)
+    for dead in rng.sample([int(v) for v in where.ranks[1:]], 5):
+        left = where.without(nodes=[dead])
+        found = patched(before, left)
+        assert found is not None
+        assert treecast.verify(found.schedule)
+        assert difference(before, found.schedule).kept > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SWEPT)
+def test_repairs_of_some_sets_of_two_faults_verify(name: str) -> None:
+    before = planned(name)
+    for nodes, links in random.Random(1).sample(sets_of_faults(before, 2), 3):
+        assert treecast.verify(treecast.repair(before, dead_nodes=nodes, cut_links=links).schedule)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SWEPT)
+def test_repairs_of_all_sets_of_two_faults_verify(name: str) -> None:
+    before = planned(name)
+    for nodes, links in sets_of_faults(before, 2):
+        assert treecast.verify(treecast.repair(before, dead_nodes=nodes, cut_links=links).schedule), (nodes, links)

@@ -203,3 +203,18 @@ def test_the_same_seed_gives_the_same_trees():
     assert one == packed_trees(where, 1, 2)
     assert any(packed_trees(where, 1, 2, seed) != one for seed in range(2, 8))
     assert number_of_seed(0) != number_of_seed(1)
+
+
+@pytest.mark.slow
+def test_trees_apart_and_schedules_over_them():
+    assert_all_there(12, 8, 8)
+
+
+@pytest.mark.long
+def test_as_many_trees_as_the_least_flow_on_many_graphs():
+    assert_packed(1000, 24, 5)
+
+
+@pytest.mark.long
+def test_trees_apart_and_schedules_over_them_on_many_graphs():
+    assert_all_there(1000, 24, 9)

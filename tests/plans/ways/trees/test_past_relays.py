@@ -130,3 +130,9 @@ def test_relays_that_no_rank_needs_are_left_out():
                 ),
             ),
         )
+
+
+@pytest.mark.long
+def test_a_thousand_graphs_with_relays():
+    found = [check(random_with_relays(seed), against) for seed in range(1000) for against in AGAINST]
+    assert any(found)

@@ -1,8 +1,10 @@
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast.errors import PlanError
 from treecast.networks import network
 from treecast.plans import plan
@@ -238,3 +240,18 @@ def test_names_that_are_none(kind):
 def test_a_depth_that_no_tree_has():
     with pytest.raises(PlanError, match=r"mesh:3x3 from \(?0,0\)? has depth 3: its farthest node is 4 arcs away"):
         plan("scatterv", "mesh:3x3", lengths=1, model="bufferless", tree="depth-bounded:3")
+
+
+@pytest.mark.long
+@given(graphs(), st.integers(0, 2), st.lists(st.integers(0, 9), min_size=24, max_size=24))
+@examples(150)
+def test_trees_of_random_graphs(drawn, slack, lengths):
+    where, root = drawn
+    flits = np.array(lengths[: where.nodes])
+    flits[root] = 0
+    for name in NAMES:
+        tree = found(where, root, name, flits, slack=slack)
+        check(tree, where, root)
+        if name == "depth-bounded":
+            assert tree.height <= where.eccentricity(root) + slack
+        assert certificates(found(where, root, "best", flits), flits).steps <= certificates(tree, flits).steps

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from contextlib import nullcontext, suppress
+from fractions import Fraction
 from math import ceil
 
 import networkx as nx
@@ -148,3 +149,37 @@ def refused(where):
     """Return why packed trees are no plans of an allgather."""
     asked = job("allgather", where)
     return " ".join(each.why_not(asked) for each in builders("allgather", where) if each.name == "packed-trees")
+
+
+@pytest.mark.slow
+@pytest.mark.each(3)
+@pytest.mark.parametrize("name", NAMED)
+def test_the_rate_is_reached_exactly(name):
+    """What M messages take beyond M U steps does not grow with M."""
+    where = network(NAMED[name])
+    rate = optimum(where)
+    late = list[Fraction]()
+    for turns in (2, 8, 24):
+        messages = turns * rate.numerator
+        schedule = plan("allgather", where, messages=messages, builder="packed-trees")
+        assert verify(schedule).holds
+        late.append(schedule.steps - messages / rate)
+    assert min(late) >= 0
+    assert late[2] <= late[1] <= late[0] + 1 <= 16
+
+
+@pytest.mark.slow
+def test_turns_take_fewer_steps_than_streams():
+    where = network(boxes(2, 8, 12, 1))
+    assert plan("allgather", where, messages=600).steps == 696
+    assert plan("allgather", where, messages=600, builder="priced-trees").steps == 740
+
+
+@pytest.mark.long
+def test_the_gap_of_many_ranks():
+    """As docs/explanation/open.md says."""
+    where = network(boxes(19, 8, 9, 1))
+    schedule = plan("allgather", where, messages=20)
+    report = verify(schedule)
+    assert report.holds
+    assert (report.steps, max(b.value for b in report.bounds if b.of == "steps")) == (523, 361)

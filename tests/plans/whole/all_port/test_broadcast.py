@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
-from tests.oracles.plain import graph_of, is_right
+from tests.oracles.plain import graph_of, is_right, sends_of
 from treecast.errors import PlanError, TreecastError
 from treecast.networks import Star, network
 from treecast.plans import builders, plan, program, single_tree_steps
@@ -244,3 +244,49 @@ def test_more_ports_than_a_schedule_can_name_are_refused_at_the_network(asked):
 
 def test_as_many_ports_as_a_schedule_can_name():
     assert plan("scatterv", "tree:32767,1", lengths=1).rows.port.max() == 32766
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_papers_own_trees_have_its_closed_form(n):
+    for copies in range(1, n):
+        for messages in (1, n, 400):
+            agree(n, messages, copies, 1, trees="paper")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [3, 4])
+def test_every_root_and_every_number_of_copies_against_plain_loops(n):
+    star = Star(n)
+    graph = graph_of(star)
+    for root in range(star.nodes):
+        for copies in range(1, n):
+            schedule = agree(n, 2 * n + 1, copies, root)
+            assert is_right(schedule, graph)
+            heard = {}
+            for _, _, dst, _, tree, chunk, _ in sends_of(schedule):
+                heard.setdefault((dst, chunk), set()).add(tree)
+            assert all(len(trees) == copies for trees in heard.values())
+            assert len(heard) == (star.nodes - 1) * schedule.collective.messages
+
+
+@pytest.mark.slow
+@pytest.mark.each(5)
+@pytest.mark.parametrize("spec", ["star:3", "star:4", "star:5"])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_node_knows_its_program_from_its_label(spec, copies):
+    where = network(spec)
+    for root in (0, where.nodes - 1):
+        name = program("broadcast", where, 0, root=root, messages=7, copies=copies).builder
+        schedule = plan("broadcast", where, root=root, messages=7, copies=copies, builder=name)
+        for node in range(where.nodes):
+            rows = schedule.select((schedule.rows.src == node) | (schedule.rows.dst == node)).rows
+            assert schedule.at(node).rows == rows
+            assert program("broadcast", spec, node, root=root, messages=7, copies=copies).rows == rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["star:4", "star:5", "hypercube:4", "torus:3x3"])
+@pytest.mark.parametrize("messages", [1, 2, 3, 5, 9, 40])
+def test_the_default_builder_takes_the_fewest_steps_at_length(spec, messages):
+    no_builder_is_better(spec, messages)

@@ -130,3 +130,28 @@ def test_one_node_needs_no_step_and_large_networks_are_refused():
     assert plan("scatter", nx.empty_graph(1), messages=3, builder="flow-over-time").steps == 0
     with pytest.raises(PlanError, match="steps times arcs are at most"):
         plan("scatter", "mesh:200x200", builder="flow-over-time")
+
+
+def in_time(where, root, chunks, steps):
+    """Return the most units, at most so many for each node, that reach their nodes by some step, and their sends: networkx."""
+    graph = nx.DiGraph()
+    graph.add_node((root, 0))
+    every = range(where.nodes)
+    for t in range(steps):
+        graph.add_edges_from(((v, t), (v, t + 1), {"weight": 0}) for v in every)
+        for v in every:
+            graph.add_edges_from(((v, t), (w, t + 1), {"capacity": 1, "weight": 1}) for w in where.neighbors(v))
+    graph.add_edges_from(((v, steps), "end", {"capacity": chunks}) for v in every if v != root)
+    found = nx.max_flow_min_cost(graph, (root, 0), "end")
+    sends = sum(u for a, to in found.items() for b, u in to.items() if b != "end" and a[0] != b[0])
+    return sum(to.get("end", 0) for to in found.values()), sends
+
+
+@pytest.mark.slow
+def test_the_steps_and_the_sends_are_the_fewest_there_can_be():
+    for where, root in [(network("kautz:2,3"), 0), (network("mesh:3x3"), 4), *random_graphs(12, 8, seed=3)]:
+        for chunks in (1, 3):
+            flow, others = quickest(where, root, chunks), where.nodes - 1
+            assert in_time(where, root, chunks, flow.steps) == (chunks * others, len(flow.unit))
+            assert in_time(where, root, chunks, flow.steps - 1)[0] < chunks * others
+            assert sorted(flow.end) == sorted(list(np.delete(np.arange(where.nodes), root)) * chunks)

@@ -95,3 +95,11 @@ def test_copies_on_a_single_node_are_refused_in_words():
     for where in ("ring:1", nx.path_graph(1)):
         with pytest.raises(PlanError, match="one copy"):
             plan("allgather", where, survive=1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["petersen", "random 4-regular", "hypercube:4 less a link"])
+def test_every_two_faults_are_survived(name):
+    schedule = plan("allgather", network(NETWORKS[name][0]), messages=2, survive=2)
+    for kind in ("nodes", "links"):
+        assert sweep(schedule, 2, kind).holds

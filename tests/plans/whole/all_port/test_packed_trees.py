@@ -5,9 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.networks.test_flows import random_graphs
 from tests.strategies import examples
 from treecast.errors import PlanError
+from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import network
+from treecast.networks.flows import fewest_ways
 from treecast.plans import plan, plan_again
 from treecast.plans.times.pipelines import uneven_streams
 from treecast.plans.whole.all_port import packed_trees as builders_of
@@ -151,3 +154,36 @@ def test_trees_that_share_an_arc_to_a_relay_take_turns(monkeypatch):
     monkeypatch.setattr(builders_of, "takes_long", lambda where: "as if it took too long")
     found = plan("broadcast", cluster(4, 8), messages=64, builder="packed-trees")
     assert verify(found).holds
+
+
+@pytest.mark.slow
+def test_verified_is_claimed_is_expanded_on_random_graphs():
+    for where, root in random_graphs(15, 8, seed=7):
+        for messages in (1, 2, 5):
+            schedule = plan("broadcast", where, root=root, messages=messages, builder="packed-trees")
+            report = verify(schedule)
+            assert report.holds, report.violations
+            assert verify(schedule, method="expanded").holds
+            assert (report.steps, report.transmissions) == (schedule.claims.steps, messages * (where.nodes - 1))
+            assert report.steps >= best(schedule_bounds(schedule), "steps").value
+            backwards = plan("reduce", where, root=root, messages=messages, builder="packed-trees")
+            assert verify(backwards).holds
+
+
+@pytest.mark.slow
+def test_copies_survive_every_node_and_link():
+    for where, root in [
+        (PETERSEN, 3),
+        (network("mesh:3x3"), 0),
+        (network("kautz:2,3"), 1),
+        *random_graphs(10, 9, seed=8),
+    ]:
+        most = fewest_ways(where, root, nodes=True).ways
+        for copies in {1, 2, most} - set(range(most + 1, 3)):
+            schedule = plan("broadcast", where, root=root, messages=5, copies=copies)
+            report = verify(schedule)
+            assert report.holds, report.violations
+            assert verify(schedule, method="expanded").holds
+            if copies == 2:
+                assert sweep(schedule, 1, "nodes").holds
+                assert sweep(schedule, 1, "links").holds

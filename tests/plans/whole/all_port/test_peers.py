@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from treecast import plan, verify
+from treecast.networks import network
+
 ROOT = Path(__file__).parents[4]
 MANY = 13  # peers
 
@@ -43,3 +46,12 @@ def test_the_page_shows_all_peers(peers, rows):
     pairs = [pair for peer in peers.PEERS for pair in zip(peer.tacos, peer.bounds, strict=True) if pair[0] is not None]
     assert (len(pairs), sum(theirs == least + 1 for theirs, least in pairs)) == (23, 9)
     assert all(theirs <= least + 1 for theirs, least in pairs)
+
+
+@pytest.mark.slow
+def test_no_root_of_the_mesh_has_deeper_trees(peers):
+    peer = next(peer for peer in peers.PEERS if peer.spec == "mesh:4x4x4")
+    depths = [
+        verify(plan("broadcast", peer.spec, root=root, messages=600)).depth for root in range(network(peer.spec).nodes)
+    ]
+    assert max(depths) == 9 <= peer.height

@@ -121,3 +121,40 @@ def test_two_ways_never_share_a_bundle_of_cables():
     assert verify(schedule).holds
     assert sweep(schedule, 1, "links").holds
     assert np.count_nonzero((schedule.rows.src == 0) & (schedule.rows.dst == 1)) == 2  # to node 1, and by it to node 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["scatter", "gather", "alltoall"])
+@pytest.mark.parametrize("name", list(NETWORKS))
+def test_every_single_dead_node_and_link_is_survived(name, kind):
+    where = NETWORKS[name]
+    if (name, kind) in (("kautz:2,3", "alltoall"), ("random", "alltoall")):
+        pytest.skip("swept in the long tests")
+    schedule = plan(kind, where, messages=8, survive=1)
+    assert schedule.recipe.builder == "disjoint-paths"
+    report = verify(schedule)
+    assert report.holds, report.violations
+    assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
+    bound = best(schedule_bounds(schedule), "steps").value
+    assert bound <= report.steps <= 1.35 * bound + 2
+    assert sweep(schedule, 1, "nodes").holds
+    assert sweep(schedule, 1, "links").holds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("spec", "model", "copies", "steps"),
+    [("dragonfly:4,2", "all-port,half", 1, 34), ("mesh:4x4", "one-port,half", 2, 213)],
+)
+def test_links_and_ports_have_prices_on_machines_that_share_them_at_length(spec, model, copies, steps):
+    takes(spec, model, copies, steps)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["scatter", "gather", "alltoall"])
+@pytest.mark.parametrize("spec", ["torus:4x4x4", "kautz:2,3", "random"])
+def test_every_single_fault_is_survived_on_larger_networks(spec, kind):
+    schedule = plan(kind, NETWORKS.get(spec) or network(spec), messages=8, survive=1)
+    assert verify(schedule).holds
+    assert sweep(schedule, 1, "nodes").holds
+    assert sweep(schedule, 1, "links").holds

@@ -147,3 +147,12 @@ def test_networks_too_large_to_search():
     found = next(entry for entry in builders("alltoall", "star:8") if entry.name == "disjoint-paths" and entry.orbit)
     assert found.on(Star(11)) == reason
     assert found.on(Star(10)) == ""
+
+
+@pytest.mark.slow
+def test_it_is_what_is_planned_by_itself_and_the_same_every_time():
+    for spec in ("star:4", "star:5", "hypercube:4"):
+        for copies in range(1, network(spec).ports + 1):
+            schedule = plan("alltoall", spec, copies=copies)
+            assert schedule.recipe.builder == "disjoint-paths"
+            assert schedule == plan("alltoall", spec, copies=copies)

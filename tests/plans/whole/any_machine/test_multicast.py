@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
-from tests.plans.ways.test_ways import MACHINES, judged
+from tests.plans.ways.test_ways import MACHINES, SMALL, judged
 from treecast.errors import PlanError
 from treecast.plans.whole.any_machine.known import known_ways
 
@@ -108,3 +108,16 @@ def repaired_for_the_living(spec):
     assert after([network.label(1)]) == targets
     with pytest.raises(PlanError, match="target"):
         after(targets)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("spec", SMALL)
+def test_a_multicast_has_a_plan_on_every_machine_at_length(spec, machine):
+    has_a_plan(spec, machine)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["star:4", "torus:3x3"])
+def test_a_repaired_multicast_is_for_the_targets_that_live_at_length(spec):
+    repaired_for_the_living(spec)

@@ -168,3 +168,47 @@ def test_parallel_arcs_carry_as_many_chunks():
         assert schedule.steps == steps
         assert verify(schedule).holds
         assert verify(schedule, method="expanded").holds
+
+
+@pytest.mark.slow
+@given(graphs(), st.integers(1, 7))
+@examples(30)
+def test_every_collective_on_random_graphs(graph, messages):
+    where = network(graph)
+    for kind in KINDS:
+        schedule = plan(kind, where, messages=messages)
+        for report in (verify(schedule), verify(schedule, method="expanded")):
+            assert report.holds, (kind, report.violations)
+        assert schedule.steps >= least(kind, where, messages)
+        assert schedule.collective.sums == 0 or not schedule.orbit
+    # in most cases it is the bound; never far from it
+    assert plan("allgather", where, messages=messages).steps <= least("allgather", where, messages) + 1
+
+
+def dragonfly(routers, links):
+    groups, graph = routers * links + 1, nx.Graph()
+    for group in range(groups):
+        graph.add_edges_from(combinations(range(group * routers, (group + 1) * routers), 2))
+        for slot in range(routers * links):
+            there = (group + slot + 1) % groups
+            back = (routers * links - 1 - slot) // links
+            graph.add_edge(group * routers + slot // links, there * routers + back)
+    return graph
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("graph", "steps"),
+    [
+        (less_links(grid([8, 8, 8], True), 3, 5), 103),
+        (dragonfly(8, 4), 24),
+        (star_graph_of_permutations(6), 144),
+        (nx.hypercube_graph(8), 32),
+    ],
+)
+def test_as_few_steps_as_can_be_on_large_networks(graph, steps):
+    where = network(nx.convert_node_labels_to_integers(graph))
+    for kind, times in (("allgather", 1), ("allreduce", 2)):
+        schedule = plan(kind, where, builder="spread")
+        assert schedule.steps == times * steps
+        assert verify(schedule).holds

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
-from tests.plans.ways.test_ways import MACHINES, judged
+from tests.plans.ways.test_ways import MACHINES, SMALL, judged
 from treecast.plans.entries import builders
 
 
@@ -100,3 +100,18 @@ def test_over_one_port_of_complete_networks_one_flit_leaves_the_root_in_each_ste
         for machine in ("one-port", "one-port,half", "one-port,partner"):
             schedule = delivered(treecast.plan(kind, "complete:8", lengths=lengths, model=machine))
             assert schedule.steps == schedule.transmissions == sum(lengths)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("spec", SMALL)
+@pytest.mark.parametrize("kind", ["scatterv", "gatherv"])
+def test_messages_of_any_length_have_a_plan_on_every_machine_at_length(kind, spec, machine):
+    has_a_plan(kind, spec, machine)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(("spec", "copies"), [("ring:5", 2), ("torus:3x3", 3), ("hypercube:3", 3), ("star:4", 2)])
+def test_copies_of_messages_of_any_length_survive_every_death_at_length(spec, copies, machine):
+    survives_every_death(spec, copies, machine)

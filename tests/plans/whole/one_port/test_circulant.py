@@ -153,3 +153,16 @@ def test_it_is_the_default_and_others_say_why_not(monkeypatch):
     monkeypatch.setattr("treecast.plans.built.memory", lambda: 2**20)
     with pytest.raises(PlanError, match="too many for this machine's memory"):
         plan("broadcast", "complete:3000", messages=10**6, model="one-port")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("nodes", range(2, 201))
+def test_broadcasts_take_the_fewest_steps_on_up_to_200_nodes(nodes):
+    for messages in range(1, 21):
+        check(nodes, messages)
+
+
+@pytest.mark.long
+def test_two_conditions_of_all_nodes():
+    for nodes in range(2, 2050):
+        assert right(nodes, np.arange(1, nodes)).all(), nodes

@@ -3,6 +3,7 @@
 import pytest
 
 from treecast import sweep
+from treecast.collectives import COLLECTIVES
 from treecast.lower_bounds import best
 from treecast.models import model
 from treecast.networks import network
@@ -97,3 +98,29 @@ def test_copies_one_by_one_are_right_under_every_machine_that_they_are_for(kind,
 def test_a_dead_node_hurts_nobody_else_in_an_allgather_one_by_one():
     rows = plan("allgather", "complete:9", model="one-port").rows
     assert set(rows.src.tolist()) == {0}
+
+
+NODES = [1, 2, 3, 5, 8, 13]
+
+
+COMBINED = {kind: (2 if kind in ("reduce-broadcast", "allreduce") else 1) for kind in PLAIN}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", PLAIN)
+def test_one_copy_takes_the_steps_of_the_table(kind):
+    for nodes in NODES:
+        for messages in (1, 3):
+            for under, steps in (
+                ("one-port", PLAIN[kind](nodes, messages)),
+                ("one-port,combining", COMBINED[kind] * doublings(nodes)),
+            ):
+                schedule = plan(kind, f"complete:{nodes}", messages=messages, model=under)
+                report = verify(schedule)
+                assert report.holds, (nodes, under, report.violations)
+                assert schedule.steps == schedule.claims.steps
+                least = best(list(report.bounds), "steps").value
+                if COLLECTIVES[kind].results:  # sums go out while others come in
+                    assert least <= schedule.steps <= steps
+                else:
+                    assert schedule.steps == least == steps

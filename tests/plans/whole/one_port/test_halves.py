@@ -140,3 +140,26 @@ def all_combine(nodes):
             assert report.transmissions == schedule.claims.transmissions
             if depth == wanted:
                 assert report.steps == best(list(report.bounds), "steps").value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 8, 9, 12])
+def test_plans_of_half_duplex(nodes):
+    for kind in ("broadcast", "scatter", "allgather", "alltoall", "reduce", "allreduce"):
+        for messages in (1, 2, 9):
+            schedule = plan(kind, f"complete:{nodes}", messages=messages, model="one-port,half")
+            report = verify(schedule)
+            assert report.holds, (kind, messages, report.violations)
+            if kind in ("scatter", "allgather", "alltoall"):
+                assert report.steps == best(list(report.bounds), "steps").value
+
+
+@pytest.mark.slow
+def test_copies_of_half_duplex_at_length():
+    copies_hold(12, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_half_duplex_where_messages_combine_at_length(nodes):
+    all_combine(nodes)

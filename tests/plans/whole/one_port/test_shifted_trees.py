@@ -148,3 +148,24 @@ def test_programs_are_what_the_plan_has_a_node_do(model):
 def test_a_program_takes_no_schedule():
     mine = program("broadcast", "complete:30000", 12_345, messages=3, survive=2, model="one-port")
     assert mine.rows.chunks_sent[mine.rows.dst == 12_345].sum() == 9
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("copies", [2, 3, 4, 5])
+def test_ways_share_no_node_on_up_to_128_nodes(copies):
+    for nodes in range(copies + 1, 129):
+        check(nodes, copies, 2)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("nodes", range(3, 13))
+def test_any_faults_do_no_harm_on_up_to_12_nodes(nodes):
+    for copies in range(2, min(4, nodes)):
+        check_all_faults(nodes, copies)
+
+
+@pytest.mark.long
+def test_there_is_a_shape_for_any_number_of_copies_of_up_to_40_nodes():
+    for nodes in range(3, 41):
+        for copies in range(2, nodes):
+            check(nodes, copies, 1)

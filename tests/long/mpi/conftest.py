@@ -1,3 +1,0 @@
-"""What the tests over MPI share with the quick ones."""
-
-from tests.mpi.conftest import treecast as treecast
