@@ -10,7 +10,7 @@ from networkx.algorithms.connectivity import (
 )
 from networkx.algorithms.flow import build_residual_network
 
-from treecast.networks import network
+from treecast.networks import Graph, network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.flows import connectivity, fewest_apart, fewest_ways, least_cut
 
@@ -112,3 +112,19 @@ def test_the_fewest_node_disjoint_ways_are_those_of_networkx():
 def test_the_connectivity_is_that_of_the_worst_root():
     for where, _ in random_graphs(40, 9, seed=11):
         assert connectivity(where) == min(min(node_ways(where, root).values()) for root in range(where.nodes))
+
+
+def test_the_connectivity_of_dense_networks_is_their_least_degree():
+    """Of N nodes with N - 2 arcs each way or more: complete ones, some less a perfect matching, or less one arc of each node."""
+    for nodes in range(4, 9):
+        pairs = [(u, v) for u in range(nodes) for v in range(nodes) if u != v]
+        for left_out in (
+            {(u, u ^ 1) for u in range(nodes)},
+            {(u, (u + 1) % nodes) for u in range(nodes)},
+            {(0, 1), (2, 1)},
+        ):
+            where = Graph(
+                f"dense {nodes}", list(map(str, range(nodes))), [pair for pair in pairs if pair not in left_out]
+            )
+            graph = nx.DiGraph([pair for pair in pairs if pair not in left_out])
+            assert connectivity(where) == nx.node_connectivity(graph)

@@ -203,7 +203,8 @@ def connectivity(network: Network) -> int:
         return network.degree
     arcs, ranks = arcs_of(network, single=True), network.ranks
     least = int(min(np.diff(arcs.first)[ranks].min(), np.diff(arcs.into)[ranks].min()))
-    if least <= 1 or network.nodes > _MOST_NODES:
+    # Of N nodes with N - 2 arcs or more each way, two with no arc between have all others as neighbours.
+    if least <= 1 or least >= network.nodes - 2 or network.nodes > _MOST_NODES:
         return max(least, 1)
     roots = ranks[: 1 if network.seen_alike else least + 1].tolist()
     both = (network, network.reversed())

@@ -38,6 +38,7 @@ CHANGES = 256
 """Changes that are tried, for each two nodes that arcs join, in each tree."""
 _CHANGE = 2**6  # units of work for a change
 _MOST_CHANGES = WORK // (4 * _CHANGE)
+_FEW_TAKEN = 4  # links and ports that a send takes
 _HEAT = 0.1
 _FEW = 2**14  # hops of the trees of all roots
 _TREES, _DEEPER = (8, 6, 5, 4, 3, 2, 1), (0.02, 0.1)  # of each root, and the cost of an arc more to a node
@@ -47,7 +48,10 @@ _SEEDS = (1, 2, 3)
 def even_ways(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     """Yield the ways of even trees, of data that everybody wants in one copy, and the collective of a message for each tree."""
     some = [(trees, roots) for trees in _TREES if (roots := roots_of(job, trees))]
-    every = affordable(product(_SEEDS, some, _DEEPER), lambda each: _CHANGE * _changes(job.network, len(each[1][1])))
+    change = _CHANGE * _width(job.network, job.model)
+    every = affordable(
+        product(_SEEDS, some, _DEEPER), lambda each: change * _changes(job.network, job.model, len(each[1][1]))
+    )
     for seed, (trees, roots), deeper in every:
         yield of_one_chunk(job, trees, even_trees(job.network, job.model, roots, deeper, seed))
 
@@ -108,7 +112,7 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
     up = _alike(network, top) if network.relays is None else _past_other_relays(network, top, seed)
     load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
-    count, chance = _changes(network, len(top)), np.random.default_rng(seed)
+    count, chance = _changes(network, machine, len(top)), np.random.default_rng(seed)
     unit = 4 * max(1.0, float((load / wanted.room).mean())) ** 3
     cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
     which, arc, turn = (chance.integers(many, size=count) for many in (len(top), len(arcs.head), len(arcs.head)))
@@ -122,9 +126,14 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     return up
 
 
-def _changes(network: Network, trees: int) -> int:
+def _changes(network: Network, machine: Model, trees: int) -> int:
     """Return how many changes are tried in so many trees: to hear by another cable of the same link is none of a tree."""
-    return min(CHANGES * len(arcs_of(network, single=True).head) * trees, _MOST_CHANGES)
+    return min(CHANGES * len(arcs_of(network, single=True).head) * trees, _MOST_CHANGES // _width(network, machine))
+
+
+def _width(network: Network, machine: Model) -> int:
+    """Return how many times as much a change has to look at as usual: routes take many links."""
+    return max(1, takes(machine, network).resource.shape[1] // _FEW_TAKEN)
 
 
 def _alike(network: Network, top: Ints) -> NDArray[np.int32]:

@@ -30,6 +30,7 @@ from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.plans.built import Built, Job
 from treecast.plans.choice import choose, run_builder, serious
 from treecast.plans.entries import builders
@@ -46,6 +47,7 @@ _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies
 _FEW = 2**14  # hops of plans of which all are tried, not the first alone, and in more orders
 _TRIES = 20  # of those
+_MANY_ARCS = 2**13
 _MOST_NODES = 2**10  # of which all pairs have a place in the matrix of demands
 _FEW_TOGETHER = 2**16  # … where messages combine: the best for all ports is often not the best there
 
@@ -205,4 +207,10 @@ def list_schedule(job: Job[Network]) -> Built:
     makers = MAKERS if few and not job.model.combining and not job.collective.targets else ()
     some = chain.from_iterable(maker(job) for maker, _ in makers)
     dealt = (ways.dealt(small.messages, many) for small, ways in some if not small.owners)
+    if (
+        len(arcs_of(job.network).head) > _MANY_ARCS
+    ):  # a plan for all ports takes long there, and few of many ports fit in a step
+        first = next(dealt, None)
+        if first is not None:
+            return _fewest(job, iter(()), chain([first], dealt))
     return _fewest(job, known_ways(job), dealt)
