@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
-from treecast.errors import NetworkError, PlanError
-from treecast.networks import past_relays
+from treecast.collectives import COLLECTIVES
+from treecast.errors import NetworkError
+from treecast.networks import Network, past_relays
 from treecast.networks.arcs import arcs_of
 from treecast.networks.past_relays import PastRelays
 from treecast.schedule import Rows, Schedule
@@ -34,11 +35,17 @@ def fabrics(draw: st.DrawFn, most: int = 14) -> PastRelays:
     for rank in range(ranks):
         graph.add_edge(f"r{rank}", f"s{chance.randrange(relays)}")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(past_relays, "_MOST_PAIRS", 1)
+        patched.setattr(past_relays, "_FEW_PAIRS", 1)
         return PastRelays(treecast.network(graph))
 
 
-def planned(kind: str, where: PastRelays, **words: Any) -> Schedule:
+@pytest.fixture
+def small_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walks where routes could join all pairs, on networks that no other test has: they are kept."""
+    monkeypatch.setattr(past_relays, "_FEW_PAIRS", 1)
+
+
+def planned(kind: str, where: Network, **words: Any) -> Schedule:
     return treecast.plan(kind, where, builder="walk", **words)
 
 
@@ -72,23 +79,40 @@ def test_a_tree_of_halves_takes_at_most_twice_the_steps_of_one_port(where: PastR
 
 @given(
     fabrics(),
-    st.sampled_from(SUMS),
+    st.sampled_from([*SUMS, "allgather", "broadcast"]),
     st.sampled_from(
-        ["all-port", "one-port", "all-port,latency=3", "one-port,half", "all-port,half", "shouting", "one-port,partner"]
+        [
+            *("all-port", "one-port", "all-port,latency=3", "one-port,half", "all-port,half", "shouting", "whispering"),
+            *("one-port,partner", "one-port,half,latency=4", "one-port,half,ports=2", "shouting,half"),
+            *("one-port,combining", "one-port,partner,latency=2", "whispering,latency=3", "one-port,ports=2"),
+        ]
     ),
-    st.integers(1, 9),
+    st.sampled_from([1, 2, 3, 9, 40]),
 )
 def test_plans_around_a_walk_are_right(where: PastRelays, kind: str, model: str, messages: int) -> None:
-    if kind in SUMS[2:] and model not in ("all-port", "one-port", "all-port,latency=3"):
-        with pytest.raises(PlanError, match="walk is for links, and ports, of full duplex"):
-            planned(kind, where, model=model)
-        return
     schedule = planned(kind, where, model=model, messages=messages)
     assert treecast.verify(schedule).holds
     assert treecast.verify(schedule.plain(), method="expanded").holds
-    if kind in SUMS[2:]:
-        assert schedule.orbit
-        assert len(schedule.rows) == (where.nodes - 1) * (1 + (kind == "allreduce"))
+    if COLLECTIVES[kind].all_source:
+        assert schedule.orbit == (model in ("all-port", "one-port", "all-port,latency=3", "one-port,ports=2"))
+        assert len(schedule.rows) <= 2 * where.nodes * (1 + (kind == "allreduce"))
+
+
+def test_two_turns_are_enough_where_ranks_are_even_and_those_below_links_odd(small_walks: None) -> None:
+    for spec, turns in (("leaf-spine:6,2,3", 2), ("leaf-spine:6,2,4", 3), ("leaf-spine:5,2,3", 3)):
+        where = treecast.network(spec + " past relays")
+        for machine in ("all-port,half", "one-port,half"):
+            for messages in (1, 5):
+                schedule = planned("allgather", where, model=machine, messages=messages)
+                assert 0 <= turns * messages * (where.nodes - 1) - schedule.steps <= 1
+
+
+def test_sums_of_messages_that_combine_meet_in_a_rank(small_walks: None) -> None:
+    where = treecast.network("leaf-spine:6,2,4 past relays")
+    for machine in ("shouting", "whispering", "one-port,combining"):
+        schedule = treecast.plan("allreduce", where, model=machine, messages=5)
+        assert (schedule.builder, schedule.steps, len(schedule.rows)) == ("through-one-node", 10, 46)
+        assert treecast.verify(schedule).holds
 
 
 @given(fabrics(most=9), st.data())
@@ -160,6 +184,18 @@ def test_what_joins_no_ranks_one_by_one_and_has_no_walk() -> None:
     apart.nodes[0]["relay"] = apart.nodes[301]["relay"] = True
     with pytest.raises(NetworkError, match="or more where these join all, and none leads from 1 to 302; --relays-add"):
         treecast.network(apart).past_relays()
+
+
+def test_all_pairs_are_joined_where_there_is_no_walk() -> None:
+    graph = nx.star_graph(130)
+    graph.nodes[0]["relay"] = True
+    assert len(treecast.network(graph).past_relays().walk) == 130
+    graph = graph.to_directed()
+    graph.remove_edge(0, 7)
+    graph.add_edge(8, 7)
+    where = treecast.network(graph).past_relays()
+    assert len(where.walk) == 0
+    assert where.arcs == 129 * 129 + 1
 
 
 def test_a_fabric_with_dead_switches_is_no_wall() -> None:

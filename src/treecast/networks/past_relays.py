@@ -7,7 +7,7 @@ from rank to rank takes every link of its route at once, in one step, as through
 The routes are the shortest ways past plain relays. Of those between two nodes as many are taken as either has ports, those that
 use links alike; back they go the same way. They depend on the nodes and arcs alone, so a plan that names them finds them again.
 
-Beyond some 500 ranks all pairs would be too many. Then the routes are those of a tree of the relays, of which the ranks are
+Beyond 128 ranks all pairs would be too many. Then the routes are those of a tree of the relays, of which the ranks are
 leaves. **Theorem.** Who walks around a tree goes over each of its links once there and once back. So the routes from each leaf to
 the next share no channel, however many leaves there are: they make a ring past the relays, and its turn is a symmetry of them.
 *Skips* join ranks that are farther apart on the walk. The routes of many skips share channels, so the machine makes them wait.
@@ -34,7 +34,8 @@ from treecast.ragged import Ints
 PAST = " past relays"
 ADDING = {" with relays-add yes": True, " with relays-add no": False}
 """The ends of spellings; the second say of all relays whether they add."""
-_MOST_PAIRS, _MOST_SKIPS, _MOST_ROUTES = 2**18, 2**19, 2**15
+_FEW_PAIRS, _MOST_PAIRS = 2**14, 2**18  # that are joined, and where there is no walk
+_MOST_SKIPS, _MOST_ROUTES = 2**19, 2**15
 _SEVERAL = 4  # routes of two nodes, where there are so many, however few ports they have
 _Route = tuple[int, ...]
 
@@ -60,9 +61,9 @@ class Routes(NamedTuple):
 class PastRelays(Graph):
     """A network without its plain relays: each of its arcs is a route past them. Parallel arcs are different routes.
 
-    It is spelled ``SPEC past relays``. Nodes keep their labels, and relays that add are its relays. Of more than some 500 nodes
-    it is a walk around a tree of the relays, with skips, and the turn of the walk is its symmetry. Raises NetworkError where it
-    would be so, and some relays add, or the others do not join all ranks both ways.
+    It is spelled ``SPEC past relays``. Nodes keep their labels, and relays that add are its relays. Of more than 128 nodes it is
+    a walk around a tree of the relays, with skips, and the turn of the walk is its symmetry, unless some relays add, or the
+    others do not join all ranks both ways. Raises NetworkError where that is so, of more than some 500 nodes.
 
     >>> from treecast import network
     >>> where = network("fat-tree:4 past relays")
@@ -80,8 +81,15 @@ class PastRelays(Graph):
         arcs = arcs_of(whole)
         back = _backs(whole, arcs)
         # 1. The channels of each route, as a table.
-        if len(self.kept_nodes) * (len(self.kept_nodes) - 1) > _MOST_PAIRS:
-            self.walk, ends, channel = _around(whole, back, plain, self.kept_nodes)
+        pairs, around = len(self.kept_nodes) * (len(self.kept_nodes) - 1), None
+        if pairs > _FEW_PAIRS:
+            try:
+                around = _around(whole, back, plain, self.kept_nodes)
+            except NetworkError:
+                if pairs > _MOST_PAIRS:
+                    raise
+        if around:
+            self.walk, ends, channel = around
         else:
             ends, found = _Routing(whole, arcs, plain).routes(self.kept_nodes, back.tolist())
             channel = np.full((len(found), max(map(len, found), default=1)), -1, np.int64)

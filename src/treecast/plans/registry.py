@@ -18,7 +18,6 @@ from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.models import MODELS, Cost, Model, model
 from treecast.networks import Graph, Network
-from treecast.networks.past_relays import PastRelays
 from treecast.plans.built import Built, Job
 from treecast.schedule import Claims, Schedule
 
@@ -84,13 +83,17 @@ def whole_number(noun: str, least: int, most: int) -> Callable[[str, Network], i
 
 @dataclass(frozen=True)
 class On:
-    """The networks that a builder is for: kinds of networks, and conditions that give the reason why one will not do."""
+    """The networks that a builder is for: kinds of networks, and conditions that give the reason why one will not do.
+
+    ``walks``: whether walks past relays are among them, where routes join not all pairs of ranks.
+    """
 
     parts: tuple[Part, ...] = ()
+    walks: bool = False
 
     def __call__(self, network: Network) -> str:
         """Return the first reason why a network will not do, or an empty text."""
-        if len(network.walk) and PastRelays not in self.parts:
+        if len(network.walk) and not self.walks:
             return "is for fewer ranks, all pairs of which are joined by routes past relays"
         for part in self.parts:
             if not isinstance(part, type):
@@ -343,18 +346,19 @@ def builder(
     summary: str,
     under: tuple[str, ...] = ALL_PORT,
     on: Part | tuple[Part, ...] = (),
+    walks: bool = False,
     **more: Any,
 ) -> Callable[[Build], Build]:
     """Register the function below as a builder of collectives, by name or trait; ``more`` are fields of Builder.
 
     ``on``: a kind of network, or a function that gives the reason why a network will not do, or a tuple of several; if not given,
-    any.
+    any. ``walks``: walks past relays are among these.
     """
     parts: tuple[Part, ...] = (on,) if callable(on) else on
 
     def register(build: Build) -> Build:
         made = _without_combining(build) if under == ALL_PORT and not more.get("any_model") else build
-        entry = Builder(name=name, summary=summary, of=of, models=under, on=On(parts), build=made, **more)
+        entry = Builder(name=name, summary=summary, of=of, models=under, on=On(parts, walks), build=made, **more)
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
         forget()
         return build

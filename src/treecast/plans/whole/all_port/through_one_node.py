@@ -35,6 +35,8 @@ def _inner(job: Job[Any]) -> str:
 def _lacks_way(job: Job[Any]) -> str:
     if job.network.seen_alike and not job.model.combining:
         return looks_different(job.network)
+    if len(job.network.walk) and not job.model.combining:
+        return "is for messages that combine, where ranks are joined by a walk"
     ranks = job.network.rank_count
     if job.collective.messages * ranks > MOST_MESSAGES:
         return f"numbers up to {MOST_MESSAGES:,} sums, not {job.collective.messages:,} of each of {ranks:,} ranks"
@@ -63,6 +65,7 @@ def _able(job: Job[Any]) -> list[Builder]:
 @builder(
     "through-one-node",
     blocks_of_sums_for_all,
+    walks=True,
     under=(*ALL_PORT, *WORMHOLE, *BUFFERLESS),
     any_model=True,
     alike=True,
