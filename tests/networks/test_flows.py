@@ -116,7 +116,7 @@ def test_the_connectivity_is_that_of_the_worst_root():
 
 @pytest.mark.parametrize("nodes", range(4, 8))
 def test_the_connectivity_of_dense_networks_is_their_least_degree(nodes):
-    """Of N nodes with N - 2 arcs each way or more: complete ones less a perfect matching, or an arc of each node, or two of one."""
+    """Of N nodes with N - 2 arcs each way or more: all pairs less a matching, or an arc of each, or two of one."""
     pairs = [(u, v) for u in range(nodes) for v in range(nodes) if u != v]
     every = range(nodes)
     for less in ({(u, u ^ 1) for u in every}, {(u, (u + 1) % nodes) for u in every}, {(0, 1), (2, 1)}):
