@@ -16,10 +16,11 @@ from treecast.schedule import Payloads, Rows, Schedule
 def as_known(job: Job[Any]) -> Job[Any]:
     """Return a job on the known network that its graph is, to be carried over; itself where the graph is none.
 
-    Messages of different lengths from or to one node, targets and routes stay on the graph.
+    Messages of different lengths from or to one node, targets, demands and routes stay on the graph.
     """
     collective = job.collective
-    if collective.traits.one_way or collective.targets or job.model.routing or job.model.arcs:
+    stays = collective.traits.one_way or collective.targets or collective.demand is not None
+    if stays or job.model.routing or job.model.arcs:
         return job
     found = recognise(job.network)
     return job if found is None else on_known(job, found)
