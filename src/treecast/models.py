@@ -83,8 +83,8 @@ class Model:
         mesh or torus: the first axis first, the last, or all by turns. A node sends one message in a step, or receives one.
         Empty: store-and-forward.
     buffered : bool
-        Whether a node may keep data that it relays. Else a flit that arrives in a step is sent on in the next, and the flits of a
-        message follow one another without a gap.
+        Whether a node may keep data that it relays. Else it keeps what it has at first, adds to, or wants, and sends on all else
+        in the step after it came; the flits of a message for one node follow one another without a gap.
     latency : int
         In how many steps a chunk arrives: one that is sent in step t can be sent on in step t + latency (the postal model).
     arcs : sequence of Ticks

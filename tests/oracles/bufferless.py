@@ -4,6 +4,7 @@ It shares no code with the package: it knows columns, numbers and sets.
 """
 
 from collections import defaultdict
+from itertools import pairwise
 
 
 def faults(schedule):
@@ -122,3 +123,33 @@ def _told(data, control, root):
             if len(into[src]) != (2 if up else 1) or max(into[src]) >= step:
                 found.append(f"node {src} sends data before it is told")
     return found
+
+
+def placed_earlier(messages, steps, one_port):
+    """Return whether messages can all arrive in fewer than ``steps`` steps, each along one of its ways, without waiting.
+
+    ``messages``: the ways, from node to node, and the length of each.
+    """
+
+    def placed(number, taken):
+        if number == len(messages):
+            return True
+        ways, length = messages[number]
+        block = (1 << length) - 1
+        for way in ways:
+            hops = list(pairwise(way))
+            uses = [
+                (key, at)
+                for at, (u, v) in enumerate(hops)
+                for key in ([("out", u), ("in", v)] if one_port else [(u, v)])
+            ]
+            for begin in range(steps - length - len(hops) + 1):
+                if all(not taken.get(key, 0) & block << begin + at for key, at in uses):
+                    more = dict(taken)
+                    for key, at in uses:
+                        more[key] = more.get(key, 0) | block << begin + at
+                    if placed(number + 1, more):
+                        return True
+        return False
+
+    return placed(0, {})

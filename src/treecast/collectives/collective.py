@@ -159,6 +159,19 @@ class Collective:
         return self.traits.personal
 
     @property
+    def all_keep(self) -> bool:
+        """Whether every node has, adds to or wants all chunks, so that nobody passes on what it does not keep.
+
+        >>> [Collective(kind, 4, 1).all_keep for kind in ("broadcast", "reduce", "scatter")]
+        [True, True, False]
+        """
+        if self.relays or self.demand is None:
+            return not self.relays and (self.traits.starts == "every" or self.traits.ends == "all")
+        (of, node), (wanted, want) = self.demand.held, self.demand.wanted
+        each = np.append(of, wanted) * self.nodes + np.append(node, want)
+        return len(np.unique(each)) == len(self.demand) * self.nodes
+
+    @property
     def results(self) -> bool:
         """Whether finished sums travel on, as the chunks behind the sums: chunk ``sums`` + c is the finished sum c."""
         return self.traits.results

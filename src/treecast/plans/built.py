@@ -79,6 +79,12 @@ class Job(Generic[Where]):
         many += "" if self.amount is None or not self.amount.total else f", {spell_bytes(self.amount.total)}"
         return f"{self.collective}, on {self.network.spec} under {self.model.name}, {many}"
 
+    @property
+    def machine(self) -> Model:
+        """The machine whose builders serve: where every node keeps all data, it is as good as one with buffers."""
+        free = self.collective.all_keep and not self.model.buffered
+        return replace(self.model, buffered=True) if free else self.model
+
     def doing(self, kind: str) -> "Job[Where]":
         """Return the same job for another kind of collective of the same root and messages.
 

@@ -132,25 +132,26 @@ def job(
             found = job_over(collective, collective.network)
     else:
         wanted, count = copies_of(copies, survive), 1 if messages is None else messages  # 2. Network and collective.
+        machine = None if model is None else find_model(model)
         if isinstance(collective, str):
             where = place_of(collective, network)
-            if find_kind(collective).adds and (straight := where.past_relays()) is not where:
+            if find_kind(collective).adds and (straight := _past(where, machine)) is not where:
                 root = None if root is None else where.label(root_of(where, root))
                 where = straight
             wished = collective_of(collective, where, root=root, messages=count, targets=targets, lengths=lengths)
         else:
             where, wants = find_network(network), Demand.of(collective).times(count)
-            where = where.past_relays() if wants.sums else where
+            where = _past(where, machine) if wants.sums else where
             if root is not None or np.size(targets) or lengths is not None:
                 raise PlanError(
                     "a demand says who has its chunks, who wants them, and how many: leave root, targets and lengths out"
                 )
             wished = demanded(where, wants)
-        machine = None if model is None else find_model(model)  # 3. Machine, copies, options.
         if machine is not None and machine.arcs and where.past_routes is not None and not _is_past(network):
             raise PlanError(
                 f"machine {machine.name} says the arcs of relays, which sums go past here: say that they add, by --relays-add"
             )
+        # 3. Machine, copies, options.
         usual = "bufferless" if wished.traits.one_way and wanted == 1 else next(iter(MODELS))
         found = Job(
             where,
@@ -173,6 +174,16 @@ def job(
     if amount is None and costs is not None:
         raise PlanError("latency and rate are for bytes: say how many, as in bytes='16MiB'")
     return found if amount is None else replace(found, amount=amount, costs=costs)
+
+
+def _past(network: Network, machine: Model | None) -> Network:
+    """Return a network past the relays that do not add.
+
+    Without buffers it is past all, where one does not, or has one port: it hears one contribution at a time.
+    """
+    past = network.past_relays()
+    alone = machine is not None and not machine.buffered and (machine.room or past is not network)
+    return network.adding(False).past_relays() if alone and network.adds is not None else past
 
 
 def _is_past(network: object) -> bool:

@@ -268,7 +268,7 @@ class Builder:
 
     def is_for(self, job: Job[Any]) -> bool:
         """Return whether its schedules are for the very machine of a job; routes that share links are no builder's own."""
-        return job.network.past_routes is None and job.model.normal in self._own
+        return job.network.past_routes is None and job.machine.normal in self._own
 
     def serves(self, machine: Model) -> bool:
         """Return whether its schedules hold under a model."""
@@ -303,7 +303,7 @@ class Builder:
             return reason
         if job.network.past_routes is not None and not self.any_model:
             return "is for networks whose arcs share no channel, not for routes past relays"
-        if not self.serves(job.model):
+        if not self.serves(job.machine):
             full = [name for name in self.models if not name.endswith(",half")] or self.models
             full = full or ["without routes, in which nodes keep the chunks that they relay"]
             return f"needs model {' or '.join(full)}, not {job.model.name}"

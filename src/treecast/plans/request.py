@@ -183,10 +183,10 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
     """Return the error of a job that none of some builders can do."""
     # 1. The machine: nobody plans for it.
     kind, network = job.collective.kind, job.network
-    under = [entry for entry in entries if entry.serves(job.model)]
+    under = [entry for entry in entries if entry.serves(job.machine)]
     if not under and "model" in job.said:
         known = [name for name, preset in MODELS.items() if any(entry.serves(preset) for entry in entries)]
-        able = [entry for entry in builders_of(kind) if entry.serves(job.model) and not entry.baseline]
+        able = [entry for entry in builders_of(kind) if entry.serves(job.machine) and not entry.baseline]
         needs = f", which {why}" if able and (why := able[-1].on(network)) else ""
         return PlanError(
             f"there is no plan of {kind} on {network.spec} under model {job.model.name}{needs}; there is: {', '.join(known)}"

@@ -14,7 +14,7 @@ from treecast.models import Model
 from treecast.networks.past_relays import straight_of
 from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
-from treecast.verification.walks import Break, Send, check_channels, check_links, check_routes
+from treecast.verification.walks import Break, Send, check_channels, check_links, check_relays, check_routes
 
 Late = Callable[[int, int], int]
 """How many steps after it began a send between two nodes has arrived."""
@@ -69,7 +69,7 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
     if model.routing:
         check_routes(plain, model, by_step, broken)
     if not model.buffered:
-        _check_relays(plain, sends, telling, broken)
+        check_relays(plain, sends, telling, broken)
     _check_data(plain, sends, late, broken)
     # 5. Copies. A sparing schedule is tried under faults, as its paths depend on them.
     depth = 0
@@ -102,7 +102,8 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
     if model.routing:
         rules = [rule for rule in rules if rule not in ("adjacent", "send-port", "recv-port", "duplex")]
         rules += ["routed", "one-role", "channel-once"]
-    return rules if model.buffered else [*rules, "no-buffer", "contiguous", "once", "told"]
+    one_way = ["contiguous", "once", "told"] if plain.collective.personal else []
+    return rules if model.buffered else [*rules, "no-buffer", *one_way]
 
 
 def _check_data(plain: Schedule, sends: list[Send], late: Late, broken: Break) -> None:
@@ -172,87 +173,6 @@ def _control_flits(plain: Schedule) -> list[Send]:
         for number, row in enumerate(plain.rows)
         if not plain.rows.payloads.ranges(row.payload)
     ]
-
-
-def _check_relays(plain: Schedule, sends: list[Send], telling: list[Send], broken: Break) -> None:
-    """Follow every flit from node to node, and every control flit to who may begin because of it."""
-    collective, label = plain.collective, plain.network.label
-    if not collective.personal:
-        broken("no-buffer", -1, "without buffers only scatters and gathers are judged")
-        return
-    # 1. Where and when each flit comes and leaves.
-    came, left = defaultdict[tuple[int, int], list[int]](list), defaultdict[tuple[int, int], list[Send]](list)
-    for send in sends:
-        step, src, dst, _, _, chunk, row = send
-        if left[src, chunk] or came[dst, chunk]:
-            broken("once", row, f"row {row}: chunk {chunk} leaves {label(src)} or reaches {label(dst)} again")
-        left[src, chunk].append(send)
-        came[dst, chunk].append(step)
-    # 2. It leaves in the step after it came, or it waits.
-    source = {c: int(collective.source_of(c)) for c in range(collective.chunks)}
-    for (src, chunk), there in left.items():
-        before = came.get((src, chunk), [])
-        for step, _, _, _, _, _, row in there:
-            if src != source[chunk] and min(before, default=step) < step - 1 and step - 1 not in before:
-                broken("no-buffer", row, f"row {row}: chunk {chunk} waits at {label(src)}")
-    # 3. The flits of a message leave one behind the other, to one node.
-    ends = collective.ends().tolist()
-    for first, stop in pairwise(ends):
-        for src in {src for src, chunk in left if first <= chunk < stop}:
-            whole = [left.get((src, chunk), []) for chunk in range(first, stop)]
-            when = {(s[0] - s[5], s[2]) for there in whole for s in there}
-            if len(when) > 1 or not all(whole):
-                broken(
-                    "contiguous", -1, f"{label(src)} interrupts or divides the message of chunks {first} to {stop - 1}"
-                )
-    # 4. Nobody begins before he is told to.
-    if collective.direction == "to":
-        trees = {send[4] for send in telling}
-        for tree in trees:
-            here, said = ([send for send in some if len(trees) == 1 or send[4] == tree] for some in (sends, telling))
-            _check_telling(plain, here, said, broken)
-        for _, _, _, _, tree, _, row in sends if len(trees) > 1 else ():
-            if tree not in trees:
-                broken("told", row, f"row {row}: nobody is told to begin on tree {tree}")
-
-
-def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], broken: Break) -> None:
-    """Replay control flits: a node's knowledge when it speaks."""
-    # 1. Who told each node first is above it. What comes from below is a report.
-    root, above = plain.collective.root, dict[int, int]()
-    for _, src, dst, _, _, _, _ in sorted(telling):
-        if dst != root:
-            above.setdefault(dst, src)
-    from_above, to_below = Counter[int](), Counter[tuple[int, int]]()
-    heard_last = {dst: step for step, src, dst, _, _, _, _ in sorted(telling) if above.get(dst) == src}
-    reports = [(step, dst) for step, src, dst, _, _, _, _ in telling if above.get(dst) != src]
-    # 2. A node speaks downwards as often as it was told, upwards when all that reports to it has done so.
-    for _, together in groupby(sorted(telling), key=lambda send: send[0]):
-        now = list(together)
-        for step, src, dst, _, _, _, row in now:
-            if above.get(dst) == src:
-                which = to_below[src, dst] + 1
-                early = (
-                    from_above[src] < which
-                    if src != root
-                    else which > 1 and any(at >= step for at, to in reports if to == root)
-                )
-            else:
-                early = not from_above[src] or any(at >= step for at, to in reports if to == src)
-            if early:
-                broken("told", row, f"row {row}: {plain.network.label(src)} cannot know this yet")
-        for _, src, dst, _, _, _, _ in now:
-            if above.get(dst) == src:
-                from_above[dst] += 1
-                to_below[src, dst] += 1
-    # 3. Each node certifies once, and sends data only after its last order.
-    answers = Counter(src for _, src, dst, _, _, _, _ in telling if above.get(dst) != src)
-    for _, src, dst, _, _, _, row in telling:
-        if answers and above.get(dst) == src and answers[dst] != 1:
-            broken("told", row, f"row {row}: {plain.network.label(dst)} does not certify once")
-    for step, src, _, _, _, _, row in sends:
-        if from_above[src] != (2 if answers else 1) or step <= heard_last[src]:
-            broken("told", row, f"row {row}: {plain.network.label(src)} sends before it is told")
 
 
 def _check_sums(plain: Schedule, sends: list[Send], late: Late, broken: Break) -> dict[tuple[int, int], int]:

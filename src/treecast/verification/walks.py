@@ -3,9 +3,10 @@
 It keeps them in sets, and shares no code with the fast one beyond the coordinates of single nodes.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import groupby, pairwise
 
 from treecast.models import Model
 from treecast.networks import Grid
@@ -148,3 +149,92 @@ def _beside(network: Grid, u: int, axis: int) -> list[int]:
 @kept(1 << 14)
 def _apart(network: Grid, u: int, v: int) -> int:
     return int(network.distance(u, v))
+
+
+def _keepers(plain: Schedule) -> set[tuple[int, int]]:
+    """Return each node and chunk that the node has at first, adds to, or wants."""
+    every = (*plain.collective.given(), *plain.collective.wanted())
+    return {(node, chunk) for node, first, stop in every for chunk in range(first, stop)}
+
+
+def check_relays(plain: Schedule, sends: list[Send], telling: list[Send], broken: Break) -> None:
+    """Follow every flit from node to node, and every control flit to who may begin because of it."""
+    collective, label, keepers = plain.collective, plain.network.label, _keepers(plain)
+    # 1. Where and when each flit comes and leaves.
+    came, left = defaultdict[tuple[int, int], list[int]](list), defaultdict[tuple[int, int], list[Send]](list)
+    for send in sends:
+        step, src, dst, _, _, chunk, row = send
+        if collective.personal and (left[src, chunk] or came[dst, chunk]):
+            broken("once", row, f"row {row}: chunk {chunk} leaves {label(src)} or reaches {label(dst)} again")
+        left[src, chunk].append(send)
+        came[dst, chunk].append(step)
+    # 2. It leaves in the step after it came, or it waits; a sum after all that came.
+    for (src, chunk), there in left.items():
+        done = chunk - collective.sums  # who completes a sum sends it on as its contributions came
+        done = done if collective.results and done >= 0 and int(collective.source_of(chunk)) == src else -1
+        before = came.get((src, done if done >= 0 else chunk), [])
+        for step, _, _, _, _, _, row in there:
+            late = min(before, default=step) < step - 1
+            summed = chunk < collective.sums or done >= 0
+            if late and (src, chunk) not in keepers and (summed or step - 1 not in before):
+                broken("no-buffer", row, f"row {row}: chunk {chunk} waits at {label(src)}")
+    if not collective.personal:
+        return
+    # 3. The flits of a message leave one behind the other, to one node.
+    ends = collective.ends().tolist()
+    for first, stop in pairwise(ends):
+        for src in {src for src, chunk in left if first <= chunk < stop}:
+            whole = [left.get((src, chunk), []) for chunk in range(first, stop)]
+            when = {(s[0] - s[5], s[2]) for there in whole for s in there}
+            if len(when) > 1 or not all(whole):
+                broken(
+                    "contiguous", -1, f"{label(src)} interrupts or divides the message of chunks {first} to {stop - 1}"
+                )
+    # 4. Nobody begins before he is told to.
+    if collective.direction == "to":
+        trees = {send[4] for send in telling}
+        for tree in trees:
+            here, said = ([send for send in some if len(trees) == 1 or send[4] == tree] for some in (sends, telling))
+            _check_telling(plain, here, said, broken)
+        for _, _, _, _, tree, _, row in sends if len(trees) > 1 else ():
+            if tree not in trees:
+                broken("told", row, f"row {row}: nobody is told to begin on tree {tree}")
+
+
+def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], broken: Break) -> None:
+    """Replay control flits: a node's knowledge when it speaks."""
+    # 1. Who told each node first is above it. What comes from below is a report.
+    root, above = plain.collective.root, dict[int, int]()
+    for _, src, dst, _, _, _, _ in sorted(telling):
+        if dst != root:
+            above.setdefault(dst, src)
+    from_above, to_below = Counter[int](), Counter[tuple[int, int]]()
+    heard_last = {dst: step for step, src, dst, _, _, _, _ in sorted(telling) if above.get(dst) == src}
+    reports = [(step, dst) for step, src, dst, _, _, _, _ in telling if above.get(dst) != src]
+    # 2. A node speaks downwards as often as it was told, upwards when all that reports to it has done so.
+    for _, together in groupby(sorted(telling), key=lambda send: send[0]):
+        now = list(together)
+        for step, src, dst, _, _, _, row in now:
+            if above.get(dst) == src:
+                which = to_below[src, dst] + 1
+                early = (
+                    from_above[src] < which
+                    if src != root
+                    else which > 1 and any(at >= step for at, to in reports if to == root)
+                )
+            else:
+                early = not from_above[src] or any(at >= step for at, to in reports if to == src)
+            if early:
+                broken("told", row, f"row {row}: {plain.network.label(src)} cannot know this yet")
+        for _, src, dst, _, _, _, _ in now:
+            if above.get(dst) == src:
+                from_above[dst] += 1
+                to_below[src, dst] += 1
+    # 3. Each node certifies once, and sends data only after its last order.
+    answers = Counter(src for _, src, dst, _, _, _, _ in telling if above.get(dst) != src)
+    for _, src, dst, _, _, _, row in telling:
+        if answers and above.get(dst) == src and answers[dst] != 1:
+            broken("told", row, f"row {row}: {plain.network.label(dst)} does not certify once")
+    for step, src, _, _, _, _, row in sends:
+        if from_above[src] != (2 if answers else 1) or step <= heard_last[src]:
+            broken("told", row, f"row {row}: {plain.network.label(src)} sends before it is told")

@@ -19,7 +19,7 @@ def place(first, arc, later, lasts, above, arrives, follow, after, resource, ran
 
         r:   head ─▶ [ begin … stop ) ─▶ [ begin … stop ) ─▶ -1        in time; two that touch are one
 
-    Invariant: the intervals of a resource are apart, so no two units take it at once. A unit moves on only past intervals that are
+    Invariant: the intervals of a resource are apart, so no two units take it at once. A unit moves on only past what is
     in the way of one of its hops, so it begins at the first place there is. Cost: hops times intervals.
     """
     width, units = resource.shape[1], len(lasts)  # 1. Nothing is taken.

@@ -139,12 +139,12 @@ def tree_depths(src, dst, tree, depth):
 
 
 @njit(arrays=True)
-def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own_stop, verdict):
+def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own_stop, due, due_stop, verdict):
     """Judge the sends of flits that nodes received: fill ``verdict``, int8, by piece: 0 right, 1 not held by then, 2 held up.
 
     Piece i: ``node[i]`` sends flits ``first[i] … stop[i]-1``, flit c in step c + ``offset[i]``. ``at, into, till, came``: the
     same of the flits that they receive, sorted by node, then by flit. Node v has flits ``own_first[v] … own_stop[v]-1`` from
-    the start.
+    the start, and keeps ``due[v] … due_stop[v]-1``, which it wants.
 
     Cost: a search for each piece, and the pieces that came in beside it.
 
@@ -168,7 +168,7 @@ def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own
             if j < low or not (into[j] <= c < till[j]) or came[j] + 1 > offset[i]:
                 verdict[i] = 1
                 break
-            if came[j] + 1 < offset[i]:
+            if came[j] + 1 < offset[i] and not (due[v] <= c and min(till[j], stop[i]) <= due_stop[v]):
                 verdict[i] = 2
             c = till[j]
 

@@ -39,7 +39,10 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     elif model.duplex == "half":
         of_links.append(links.duplex)
     of_data = _of_parts if len(case.schedule.roots) > 1 else _of_data
-    return _by_name(case, *of_links) | (of_data(case) if model.buffered else _of_relays(case))
+    if not model.buffered and not case.part.all_keep:
+        return _by_name(case, *of_links) | _of_relays(case)
+    kept: dict[str, Callable[[], Broken]] = {} if model.buffered else {"no-buffer": lambda: (0, [])}
+    return _by_name(case, *of_links) | of_data(case) | kept
 
 
 def _of_torn(of: Torn, model: Model) -> dict[str, Callable[[], Broken]]:
@@ -63,18 +66,24 @@ def _by_name(judged: _Judged, *rules: Callable[[_Judged], Broken]) -> dict[str, 
 
 
 def _of_relays(case: Case) -> dict[str, Callable[[], Broken]]:
-    if case.schedule.orbit or not case.part.personal:
-        return {
-            "no-buffer": lambda: (1, [Violation("no-buffer", "without buffers only scatters and gathers are judged")])
-        }
-    of_relays = bufferless.holds, bufferless.no_buffer, bufferless.contiguous, bufferless.once, bufferless.delivered
-    rules = _by_name(bufferless.Relays(case), *of_relays)
+    """Return the rules of data where some nodes pass on what they do not keep, and have no buffer for it."""
+    part = case.part
+    if case.schedule.orbit:
+        why = "an orbit is judged only where every node keeps all data"
+        return {"no-buffer": lambda: (1, [Violation("no-buffer", why)])}
+    if not part.personal:
+        return _of_data(case) | {"no-buffer": lambda: bufferless.passed_on(case)}
+    relays, flow = bufferless.Relays(case), (bufferless.contiguous, bufferless.once)
+    if part.all_source or part.relays:
+        rules = _of_data(case) | {"no-buffer": lambda: bufferless.passed_on(case)} | _by_name(relays, *flow)
+    else:  # of one node, or to it, messages are judged by runs, however many flits they have
+        rules = _by_name(relays, bufferless.holds, bufferless.no_buffer, *flow, bufferless.delivered)
     if case.schedule.copies > 1:
         rules["copies"] = lambda: (
             1,
             [Violation("copies", "a message that is not divided goes one way: there is one copy")],
         )
-    if case.part.direction == "to" and bool(case.rows.control.any()):
+    if part.direction == "to" and bool(case.rows.control.any()):
         rules |= _by_name(case, bufferless.told)
     return rules
 

@@ -1,8 +1,12 @@
-"""Rules of bufferless relaying: nothing interrupts a message, and a flit that arrives is sent on in the next step.
+"""Rules of bufferless relaying: nothing interrupts a message, and what a node does not keep it sends on in the next step.
 
-The rules judge the pieces of rows (Rows.runs): a node sends, or receives, consecutive flits one a step, so flit c passes
-in step c + offset. There is one for each row and range of flits, never an entry for each flit. Source: Bhatt, Pucci, Ranade &
-Rosenberg.
+A node *keeps* the chunks that it has at first, adds to, or wants, and may send those on later, as its own. All others only
+pass through it. Data for several nodes is a message a chunk, and a block for one node is one message. Contributions to a sum
+that pass through a node all come in one step, and leave together.
+
+The rules of blocks for one node judge the pieces of rows (Rows.runs): a node sends, or receives, consecutive flits one a step,
+so flit c passes in step c + offset. There is one for each row and range of flits, never an entry for each flit. Source: Bhatt,
+Pucci, Ranade & Rosenberg.
 """
 
 from functools import cached_property
@@ -12,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.ragged import Ints
+from treecast.schedule.atoms import find_moves
 from treecast.schedule.tree_of_rows import first_controls, told_trees
 from treecast.steps import NEVER
 from treecast.verification.case import Case
@@ -55,15 +60,21 @@ class Relays:
         return self._pieces_by(self.case.rows.dst)
 
     @cached_property
+    def kept(self) -> tuple[Ints, Ints]:
+        """The first flit that each node has at first, and the one behind the last; and of those that it wants: int64 (2, N)."""
+        own, due = np.zeros((2, 2, self.case.nodes), np.int64)
+        for ranges, held in ((own, self.case.part.given()), (due, self.case.part.wanted())):
+            ranges[:, held.node] = held.first, held.stop
+        return own, due
+
+    @cached_property
     def verdicts(self) -> NDArray[np.int8]:
         """For each piece that is sent: 0 it is right, 1 its node does not have it by then, 2 its node delayed it."""
         from treecast.verification.kernels.rules import judge_relays
 
-        given = self.case.part.given()
-        own = np.zeros((2, self.case.nodes), np.int64)
-        own[0, given.node], own[1, given.node] = given.first, given.stop
+        own, due = self.kept
         verdict = np.zeros(len(self.sent.node), np.int8)
-        judge_relays(*self.sent[:4], *self.received[:4], own[0], own[1], verdict)
+        judge_relays(*self.sent[:4], *self.received[:4], *own, *due, verdict)
         return verdict
 
 
@@ -75,6 +86,30 @@ def holds(relays: Relays) -> Broken:
 def no_buffer(relays: Relays) -> Broken:
     """Rule ``no-buffer``: a flit that a node receives for another node is sent on in the next step."""
     return _rows(relays, "no-buffer", relays.verdicts == 2, "relays flits later than in the step after they came")
+
+
+def passed_on(case: Case) -> Broken:
+    """Rule ``no-buffer``, of any data: what a node does not keep leaves in the step after it came, if it leaves at all.
+
+    Contributions to a sum all came in the step before.
+    """
+    found, part, rows, atoms = find_moves(case.schedule, case.atoms), case.part, case.rows, len(case.atoms)
+    src, dst = (column[found.row].astype(np.int64) for column in (rows.src, rows.dst))
+    atom, chunk = found.atom, case.atoms.bounds[found.atom]
+    kept = part.given().include(src, chunk) | part.wanted().include(src, chunk)
+    # who completes a sum sends it on as its contributions came
+    done = (chunk >= part.sums) & (chunk < 2 * part.sums * part.results)
+    done[done] = part.source_of(chunk[done]) == src[done]
+    summed = (chunk < part.sums) | done
+    # when each atom came to each node, and when first
+    most, came = int(found.time.max(initial=0)) + 2, dst * atoms + atom
+    soonest = np.full(case.nodes * atoms, NEVER, np.int64)
+    np.minimum.at(soonest, came, found.time + 1)
+    key = src * atoms + atom - case.sums * done
+    early = soonest[key] < found.time
+    waits = ~kept & early & (summed | ~np.isin(key * most + found.time, came * most + found.time + 1))
+    why = "relays what its source does not keep later than in the step after it came"
+    return case.broken("no-buffer", case.marked(found.row[waits]), lambda row: why)
 
 
 def contiguous(relays: Relays) -> Broken:
@@ -104,14 +139,14 @@ def once(relays: Relays) -> Broken:
 
 def delivered(relays: Relays) -> Broken:
     """Rule ``delivered``: every flit reaches the node that it is for."""
-    case, got, wanted = relays.case, relays.received, relays.case.part.wanted()
-    low, high = np.zeros((2, case.nodes), np.int64)
-    low[wanted.node], high[wanted.node] = wanted.first, wanted.stop
+    case, got, (own, due) = relays.case, relays.received, relays.kept
+    low, high = due
     there = np.clip(got.stop, low[got.node], high[got.node]) - np.clip(got.first, low[got.node], high[got.node])
-    found, due = np.bincount(got.node, there, minlength=case.nodes).astype(np.int64), high - low
-    lost = np.flatnonzero(found < due)
+    found = np.bincount(got.node, there, minlength=case.nodes).astype(np.int64)
+    lacks = high - low - np.maximum(np.minimum(own[1], high) - np.maximum(own[0], low), 0)  # less what it has at first
+    lost = np.flatnonzero(found < lacks)
     return case.at_nodes(
-        "delivered", lost, lambda v: f"{case.label(v)} receives {found[v]:,} of {due[v]:,} flits that are for it"
+        "delivered", lost, lambda v: f"{case.label(v)} receives {found[v]:,} of {lacks[v]:,} flits that are for it"
     )
 
 

@@ -87,7 +87,7 @@ def over_priced_paths(job: Job[Network]) -> Built:
     tries, one_way_each = _tries(job), job.network.arcs == 2 * (job.network.nodes - 1)
     if one_way_each and job.collective.lengths is None:  # a tree: other prices change nothing
         tries = tries[:1]
-    tried = ((_shortest(job, size, share, seed), max(0, seed)) for size, seed in tries)
+    tried = ((shortest(job, size, share, seed), max(0, seed)) for size, seed in tries)
     return _listed(job, affordable(tried, lambda each: _HOP * len(each[0])), least)
 
 
@@ -161,14 +161,14 @@ def orders(ways: Ways, wanted: Takes, seed: int) -> Iterator[list[Ints]]:
     yield [-left, (number[target] - number[source]) % ways.network.rank_count]
 
 
-def _shortest(job: Job[Network], size: int, share: int, seed: int) -> Ways:
+def shortest(job: Job[Network], size: int, share: int, seed: int) -> Ways:
     """Return shortest ways of runs of at most so many chunks of each pair; no more than ``share`` chunks are to take anything."""
-    network, flits, equal = job.network, job.collective.demands(), job.collective.lengths is None
-    of, to = np.nonzero(flits[network.ranks])
-    block, parts = network.ranks[of] * network.nodes + to, -(-flits[network.ranks[of], to] // size)
+    network, sizes, equal = job.network, job.collective.sizes(), job.collective.lengths is None
+    block, of, to = job.collective.addressed()
+    of, parts = np.searchsorted(network.ranks, of), -(-sizes[block] // size)
     part = places(parts) * size
     of, goal, block = (np.repeat(column, parts) for column in (of, to, block))
-    chunk, lasts = job.collective.begins()[block] + part, np.minimum(job.collective.sizes()[block] - part, size)
+    chunk, lasts = job.collective.begins()[block] + part, np.minimum(sizes[block] - part, size)
     unit = size if equal else -(-share // _MOST_LOAD)  # of loads
     weight, share = -(-lasts // unit), -(-share // unit)
     pairs = WeightedPairs(network, takes(job.model, network), _distances_from_all(network), of, goal, weight)

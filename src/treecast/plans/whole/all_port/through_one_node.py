@@ -20,7 +20,7 @@ from treecast.networks.separators import far_and_back
 from treecast.plans.built import Built, Job
 from treecast.plans.choice import run_best
 from treecast.plans.entries import builders, fitting, least_of
-from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, looks_different
+from treecast.plans.registry import ALL_PORT, WORMHOLE, Builder, builder, looks_different
 from treecast.plans.search import best_of
 from treecast.schedule import Payloads, Rows
 
@@ -66,7 +66,7 @@ def _able(job: Job[Any]) -> list[Builder]:
     "through-one-node",
     blocks_of_sums_for_all,
     walks=True,
-    under=(*ALL_PORT, *WORMHOLE, *BUFFERLESS),
+    under=(*ALL_PORT, *WORMHOLE),
     any_model=True,
     alike=True,
     fits=_lacks_way,
