@@ -73,17 +73,21 @@ class Timed(NamedTuple):
 
 
 @kept(4)
-def in_orbits(network: Network) -> Takes:
-    """Return the resource of each arc where all nodes do as the symmetry of the network carries it, over all ports: its orbit.
+def in_orbits(network: Network, machine: Model | None = None) -> Takes:
+    """Return what sends over each arc take where all nodes do as the symmetry of the network carries it: its orbit.
 
-    Raises PlanError where the network has no symmetry.
+    ``machine``: one of full duplex; without it, over all ports. Of counted ports a send takes one, and of equal nodes each has as
+    many sends that come as sends that go. Raises PlanError where the network has no symmetry.
     """
     symmetry, arcs = network.symmetry, arcs_of(network)
     if symmetry is None:
         raise PlanError(f"no symmetry of {network.spec} is known")
-    orbit = symmetry.orbit_of(arcs.tail.astype(np.int64), arcs.port.astype(np.int64))[:, None]
-    one = np.ones(len(orbit), np.int64)
-    return Takes(orbit, np.full_like(orbit, -1), np.ones(int(orbit.max(initial=-1)) + 1, np.int64), one, one)
+    taken = [symmetry.orbit_of(arcs.tail.astype(np.int64), arcs.port.astype(np.int64))]
+    room, one = np.ones(int(taken[0].max(initial=-1)) + 1, np.int64), np.ones(len(taken[0]), np.int64)
+    if machine is not None and machine.room:
+        taken, room = [*taken, one * len(room)], np.append(room, machine.room)
+    resource, late = np.stack(taken, axis=1), one if machine is None else machine.latency * one
+    return Takes(resource, np.full_like(resource, -1), room, one, late)
 
 
 @kept(4)
@@ -92,15 +96,15 @@ def _first_of_orbits(network: Network) -> Ints:
     return np.unique(in_orbits(network).resource[:, 0], return_index=True)[1]
 
 
-def list_orbits(ways: Ways, keys: list[Ints]) -> Timed:
+def list_orbits(ways: Ways, keys: list[Ints], machine: Model | None = None) -> Timed:
     """Return the times of ways that the symmetry of their network carries to all ranks, over all ports: see ``listed``.
 
-    One arc stands for all of its orbit.
+    One arc stands for all of its orbit. ``machine``: another one than that of all ports, as for ``in_orbits``.
     """
     network = ways.network
-    wanted = in_orbits(network)
+    wanted = in_orbits(network, machine)
     standing = replace(ways, arc=_first_of_orbits(network)[wanted.resource[ways.arc, 0]])
-    return listed(standing, model("all-port"), keys, wanted=wanted)._replace(ways=ways)
+    return listed(standing, machine or model("all-port"), keys, wanted=wanted)._replace(ways=ways)
 
 
 def listed(

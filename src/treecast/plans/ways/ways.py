@@ -193,17 +193,18 @@ class Ways:
         )
 
     @staticmethod
-    def of_schedule(schedule: Schedule, *, most: int = 2**18, scale: int = 1) -> "Ways":
+    def of_schedule(schedule: Schedule, *, most: int = 2**18, scale: int = 1, of_one: bool = False) -> "Ways":
         """Return the ways of a schedule that holds and is not sparing: whoever brought a chunk to a node first has brought
         it.
 
         Hops are in the order of its steps. There may be about ``most`` of them; where single chunks were more, payloads are
         longer. ``scale`` chunks are to go the way of each: a schedule of M messages has the ways of ``scale`` · M, all
-        together. Raises ScheduleError when there are too many hops whatever the payloads.
+        together. ``of_one``: of an orbit, the ways of the rows that stand for all. Raises ScheduleError when there are too many
+        hops whatever the payloads.
         """
         if schedule.collective.shared:
             raise ScheduleError("where nobody owns a sum, the contents of a send depend on its step")
-        plain = schedule.plain()
+        plain = schedule if of_one else schedule.plain()
         block = max(1, -(-plain.transmissions // most)) if scale == 1 else plain.collective.chunks
         atoms = cut_into_atoms(plain)
         count = -(-atoms.lengths // block)

@@ -30,6 +30,25 @@ def test_as_many_steps_as_a_node_sends(spec, messages):
     assert planned("alltoall", spec, messages).steps == messages * far
 
 
+@pytest.mark.parametrize("spec", ALIKE)
+@pytest.mark.parametrize(
+    "machine", ["one-port,ports=2", "one-port,ports=3", "one-port,latency=3", "all-port,latency=2"]
+)
+@pytest.mark.parametrize("kind", ["allgather", "alltoall", "reduce-scatter"])
+def test_over_several_ports_and_where_chunks_arrive_late(kind, spec, machine):
+    for messages in (1, 4):
+        schedule = planned(kind, spec, messages, machine)
+        assert schedule.steps >= best(schedule_bounds(schedule), "steps").value
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 8, 16, 33, 128])
+@pytest.mark.parametrize("ports", [2, 3, 7])
+@pytest.mark.parametrize("kind", ["allgather", "alltoall", "reduce-scatter"])
+def test_on_complete_networks_all_ports_are_busy_in_each_step(kind, ports, nodes):
+    schedule = plan(kind, f"complete:{nodes}", model=f"one-port,ports={ports}")
+    assert schedule.steps == -(-(nodes - 1) // ports)
+
+
 @pytest.mark.parametrize("kind", ["allgather", "alltoall", "reduce-scatter", "allreduce"])
 @pytest.mark.parametrize("spec", ["star:7", "hypercube:11"])
 def test_on_thousands_of_nodes(kind, spec):
