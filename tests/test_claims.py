@@ -649,7 +649,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "The minimum is 69": SHOWN,
         "sets the paper beside the minimum": Test(f"{WORMHOLE}/test_bisection.py::test_values_of_the_8x8_mesh"),
-        "--builder eyes-best-order": DEFINITION,
+        "--builder eyes --best-order": DEFINITION,
         "is never above the paper": Test(f"{WORMHOLE}/test_bisection.py::test_never_above_the_papers_value"),
     },
     "docs/papers/star.md": {

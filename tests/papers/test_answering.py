@@ -91,7 +91,8 @@ def test_every_set_of_as_many_faults_as_it_survives(kind, d):
 
 def test_one_node_starts_the_others():
     for d, k, initiator in ((2, 1, 3), (3, 2, 5)):
-        schedule = plan("allgather", f"hypercube:{d}", survive=k, builder="answering-four-phases", initiator=initiator)
+        asked = {"builder": "four-phases", "answering": True, "initiator": initiator, "model": "shouting"}
+        schedule = plan("allgather", f"hypercube:{d}", survive=k, **asked)
         n = 1 << d
         assert (schedule.steps, schedule.transmissions) == (2 * d + 2, n * (n * d - n + 1))
         assert verify(schedule).holds

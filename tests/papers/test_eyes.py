@@ -20,9 +20,10 @@ ALL_SOURCES = ["mesh:1x1", "mesh:2x2", "mesh:4x4", "mesh:8x8", "mesh:16x16", "me
 PATHS = ["path:1", "path:2", "path:4", "path:8", "path:16", "path:32", "path:64"]
 
 
-def built(mesh, root, messages=1, best_order=False, **options):
-    build = eyes.broadcast_in_best_order if best_order else eyes.broadcast
-    return build(Job(mesh, Collective("broadcast", mesh.nodes, messages, root), model("wormhole"), options=options))
+def built(mesh, root, messages=1, **options):
+    return eyes.broadcast(
+        Job(mesh, Collective("broadcast", mesh.nodes, messages, root), model("wormhole"), options=options)
+    )
 
 
 def sources(mesh):
@@ -231,8 +232,8 @@ def test_bad_options_are_refused():
             built(mesh, 0, order=order)
         with pytest.raises(PlanError, match="each of 0 … 1 once"):
             eyes.claimed_distance(2, (0, 0), order)
-    with pytest.raises(PlanError, match="eyes-best-order takes no order; of broadcast on mesh:4x4 does: eyes"):
-        plan("broadcast", mesh, model="wormhole", builder="eyes-best-order", order=(0, 1))
+    with pytest.raises(PlanError, match="write an order or best-order, not both"):
+        plan("broadcast", mesh, model="wormhole", builder="eyes", order=(0, 1), best_order=True)
     with pytest.raises(
         PlanError, match=r"^survive 1 dead node needs 2 copies; .* by eyes sends one copy, surviving no fault"
     ):

@@ -11,6 +11,7 @@ from treecast.errors import TreecastError
 from treecast.models import Cost
 from treecast.papers.hypercube import times as times
 from treecast.papers.hypercube.times import (
+    ASKED,
     COLLECTIVES,
     MODELS,
     SCHEMES,
@@ -79,7 +80,7 @@ def test_seconds_are_those_of_the_simulator():
     for scheme, model in product(SCHEMES, MODELS):
         if (scheme.startswith("answering"), model) == (True, "whispering"):
             continue
-        schedule = plan("allgather", "hypercube:4", survive=2, model=model, builder=scheme)
+        schedule = plan("allgather", "hypercube:4", survive=2, model=model, **ASKED[scheme])
         time = measured(scheme, CubeProblem("allgather", model, 4, 2))
         trace = simulate(schedule)
         silent = schedule.steps - trace.steps  # the simulator ends with the last send that takes place

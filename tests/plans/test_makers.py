@@ -12,7 +12,6 @@ SMALL = ["ring:4", "hypercube:3", "complete:5", "star:3"]
 OTHERS = {
     "disjoint-trees": [*SMALL, "mesh:2x3", "torus:8x8"],
     "eyes": ["mesh:4x4"],
-    "eyes-best-order": ["mesh:4x4"],
     "hamiltonian": ["hypercube:3", "path:5", "mesh:2x3"],
     "orbits": [*SMALL, "fat-tree:4"],
     "packed-trees": ["mesh:2x3", "fat-tree:4"],

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from treecast.schedule.schedule import Schedule
 
 RENAMED = {
+    "answering-four-phases": "four-phases",
     "axis-trees": "disjoint-trees",
     "balanced-trees": "priced-trees",
     "birkhoff": "direct",
@@ -16,6 +17,7 @@ RENAMED = {
     "circulant-flits": "circulant",
     "disjoint-ways": "disjoint-paths",
     "exchange": "recursive-doubling",
+    "eyes-best-order": "eyes",
     "halved-circulant": "circulant",
     "halved-dimensions-in-turn": "dimensions-in-turn",
     "halved-one-by-one": "direct",

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treecast.collectives import kinds
 from treecast.description import Description, Table, describe
@@ -20,7 +20,11 @@ from treecast.plans import plan
 from treecast.units import spell_seconds
 
 SCHEMES = ("dimension-order", "fraigniaud", "four-phases", "answering", "answering-four-phases")
-"""The schemes, by the names of their builders. Those that answer are the paper's under shouting; the others answer nothing."""
+"""The schemes. Those that answer are the paper's under shouting; the others answer nothing."""
+ASKED: dict[str, dict[str, Any]] = {name: {"builder": name} for name in SCHEMES} | {
+    "answering-four-phases": {"builder": "four-phases", "answering": True}
+}
+"""The builder of each scheme, and its options."""
 MODELS = ("whispering", "shouting")
 """The models for which they are made."""
 COLLECTIVES = ("broadcast", "allgather")
@@ -228,7 +232,7 @@ def measured(scheme: str, job: CubeProblem) -> Time | None:
     if d > _MOST_DIMENSIONS or rows > _MOST_ROWS:
         return None
     free = free and scheme != "fraigniaud"  # it leaves nothing out
-    schedule = plan(collective, Hypercube(d), survive=k, model=model, builder=scheme, fault_free=free)
+    schedule = plan(collective, Hypercube(d), survive=k, model=model, fault_free=free, **ASKED[scheme])
     sizes = schedule.message_sizes
     return Time(len(sizes), int(sizes.sum()), f"{len(sizes)} β + {int(sizes.sum())} Fτ", "planned schedule")
 

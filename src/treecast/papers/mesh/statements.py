@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations, product
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,8 +198,8 @@ def _lemma_2(k: int) -> Claims:
 # --- schedules ---
 
 
-def _planned(k: int, d: int, root: int, builder: str, order: Sequence[int] | None = None) -> Schedule:
-    return plan("broadcast", _grid("mesh", k, d), root=root, model="wormhole", builder=builder, order=order)
+def _planned(k: int, d: int, root: int, builder: str, **options: Any) -> Schedule:
+    return plan("broadcast", _grid("mesh", k, d), root=root, model="wormhole", builder=builder, **options)
 
 
 def _wrong(schedule: Schedule, k: int, d: int, claimed: int) -> str:
@@ -218,9 +218,9 @@ def _algorithm(k: int, d: int) -> Claims:
     """From every source, in every order of dimensions, and in the best order of each box."""
     sources, orders = 2 ** (k * d), list(_orders(d))
     for order, claims in zip([*orders, None], _by_paper(k, d), strict=True):
-        builder = "eyes" if order else "eyes-best-order"
+        how: dict[str, Any] = {"order": order} if order else {"best_order": True}
         for root, claimed in enumerate(claims.reshape(-1).tolist()):
-            wrong = _wrong(_planned(k, d, root, builder, order), k, d, claimed)
+            wrong = _wrong(_planned(k, d, root, "eyes", **how), k, d, claimed)
             yield not wrong, f"order {order}, source {wrong}"
             report(root + 1, sources, "sources")
     yield True, f"{sources:,} sources, {len(orders)} orders and the best"

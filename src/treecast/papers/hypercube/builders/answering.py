@@ -5,9 +5,6 @@ a step; *shouting*: with all.
 Source: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Broadcasting Scheme for d-Dimensional Hypercubes", section 2.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from treecast.networks import Hypercube
@@ -32,7 +29,15 @@ INITIATOR = Option(
     read=lambda text, network: network.node(text),
     write=lambda node, network: network.label(node),
 )
-SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "baseline": True, "backwards": False}
+ANSWERING = Option(
+    name="answering",
+    summary="Under shouting nodes answer messages, as in the paper.",
+    flag=True,
+)
+
+
+def _fits(job: Job[Hypercube]) -> str:
+    return "answers under shouting alone" if job.model.room and "answering" in job.options else ""
 
 
 @builder(
@@ -42,23 +47,21 @@ SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "base
     backwards=False,
     orbit=False,
     baseline=True,
-    options=(ORDER, FAULT_FREE, INITIATOR),
+    fits=_fits,
+    options=(ORDER, FAULT_FREE, INITIATOR, ANSWERING),
     summary="Chau & Fu: one node starts the others",
     **CUBE,
 )
 def four_phases(job: Job[Hypercube]) -> Built:
     """Combining: gossip that one node starts: its broadcast tells the others, and then they all broadcast at once.
 
-    Twice as many steps as gossip that all start at once, n (nd - n + 1) messages in all for k = d-1 when whispering.
-    Not an orbit. A node that was not started sends nothing. So the schedule survives any k faults other than the initiator's.
+    Twice as many steps as gossip that all start at once, n (nd - n + 1) messages in all for k = d-1 when whispering, or where
+    nodes answer. Not an orbit. A node that was not started sends nothing. So the schedule survives any k faults other than the
+    initiator's.
     """
-    return start_by_initiator(whispering if job.model.room else shouting, job)
-
-
-def start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube]) -> Built:
-    """Return the gossip of a job that the initiator's broadcast starts, every broadcast as ``build`` makes it."""
     cube, collective = job.network, job.collective
     initiator = cube.check_node(job.options.get("initiator", 0))
+    build = whispering if job.model.room else answering if "answering" in job.options else shouting
     rows, claims, *_ = build(job.doing("broadcast"))
     # The broadcast of node s is that of node 0 with every label XOR s. All but the initiator's begin after it.
     source = np.repeat(np.arange(cube.nodes), len(rows))
@@ -78,7 +81,10 @@ def start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hyperc
     "allgather",
     options=(ORDER, FAULT_FREE),
     summary="Chau & Fu, shouting as in the paper: nodes answer messages in the second phase",
-    **SHOUTED,
+    sparing=True,
+    baseline=True,
+    backwards=False,
+    **CUBE | {"under": ("shouting",)},
 )
 def answering(job: Job[Hypercube]) -> Built:
     """Shouting: broadcast or gossip that survives k = ``copies`` - 1 faults, in d + 1 steps; d when ``fault_free``.
@@ -103,19 +109,3 @@ def answering(job: Job[Hypercube]) -> Built:
     return Built(
         rows, Claims(steps if len(rows) else 0, sends * sources * job.collective.messages), copies=claimed(job)
     )
-
-
-@builder(
-    "answering-four-phases",
-    "allgather",
-    options=(ORDER, FAULT_FREE, INITIATOR),
-    orbit=False,
-    summary="Chau & Fu, shouting as in the paper: one node starts the others, and nodes answer",
-    **SHOUTED,
-)
-def answering_four_phases(job: Job[Hypercube]) -> Built:
-    """Shouting: gossip that one node starts, all as in the paper: n (nd - n + 1) messages in all for k = d-1.
-
-    A node that was not started sends nothing. Not an orbit.
-    """
-    return start_by_initiator(answering, job)

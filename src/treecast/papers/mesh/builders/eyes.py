@@ -23,7 +23,7 @@ from treecast.networks.core import Ints, ints
 from treecast.papers.mesh.builders.bisection import build_from_messages
 from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
-from treecast.plans.registry import WORMHOLE, builder
+from treecast.plans.registry import WORMHOLE, Option, builder
 from treecast.schedule import Rows
 
 
@@ -47,33 +47,30 @@ def _lacks_eyes(mesh: Any) -> str:
     return "" if fits(mesh) else "needs sides that are all the same power of two"
 
 
-_EYES: dict[str, Any] = {
-    "on": (Mesh, _lacks_eyes),
-    "under": WORMHOLE,
-    "baseline": True,
-    "summary": "Cang & Wu: from eye to eye, for sides that are all the same power of two",
-}
+BEST_ORDER = Option(name="best-order", summary="In each box the order of dimensions of least distance.", flag=True)
 
 
-@builder("eyes", "broadcast", options=(ORDER,), **_EYES)
+@builder(
+    "eyes",
+    "broadcast",
+    on=(Mesh, _lacks_eyes),
+    under=WORMHOLE,
+    baseline=True,
+    options=(ORDER, BEST_ORDER),
+    summary="Cang & Wu: from eye to eye, for sides that are all the same power of two",
+)
 def broadcast(job: Job[Mesh]) -> Built:
     """One-port, wormhole: broadcast from eye to eye: log2 N steps, (N-1)M transmissions, a TCD of ``claimed_distance``.
 
-    Option ``order``: the dimensions as they take turns in every phase, 0 … d-1 when not given. All M messages go in one.
+    Option ``order``: the dimensions as they take turns in every phase, 0 … d-1 when not given. Option ``best-order``: in each box
+    that of least distance. All M messages go in one.
     """
-    return _broadcast(job, best_order=False)
-
-
-@builder("eyes-best-order", "broadcast", **_EYES)
-def broadcast_in_best_order(job: Job[Mesh]) -> Built:
-    """One-port, wormhole: broadcast from eye to eye, in each box in the order of least distance."""
-    return _broadcast(job, best_order=True)
-
-
-def _broadcast(job: Job[Mesh], best_order: bool) -> Built:
     mesh, collective = job.network, job.collective
     k, d = level(mesh), len(mesh.sides)
-    fixed = list(check_order(d, job.options.get("order")))
+    best_order = BEST_ORDER.keyword in job.options
+    if best_order and ORDER.keyword in job.options:
+        raise PlanError("write an order or best-order, not both")
+    fixed = list(check_order(d, job.options.get(ORDER.keyword)))
     at = mesh.coordinates(mesh.check_node(collective.root))[None, :]
     steps: list[tuple[Ints, Ints]] = []
     for size in range(k, 0, -1):
