@@ -31,23 +31,18 @@ _METHOD = "recursive bisection: least total distance"
 @builder(
     "bisection",
     "broadcast",
-    on=Mesh,
+    on=Grid,
     under=WORMHOLE,
-    summary=f"{_METHOD}; off powers of two, up to 256 nodes, local search",
+    summary=f"{_METHOD}; off powers of two, up to 256 nodes, local search; on a torus from the mesh's best node",
 )
-def broadcast(job: Job[Mesh]) -> Built:
+def broadcast(job: Job[Grid]) -> Built:
     """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
 
     Its total distance is the least for sides that are powers of two (checked: docs/explanation/mesh.md). For other sides it is an
-    upper bound, which local search reduces where nodes are few. It is the same from sources that are images of one another.
+    upper bound, which local search reduces where nodes are few. It is the same from sources that are images of one another. On a
+    torus it is the best broadcast of the mesh of the same sides, moved so that it begins at the root.
     """
-    return build_from_messages(job.network, job.collective, *messages_on_mesh(job.network, job.collective.root))
-
-
-@builder("bisection", "broadcast", on=Torus, under=WORMHOLE, summary=f"{_METHOD}; from the mesh's best node")
-def broadcast_on_torus(job: Job[Torus]) -> Built:
-    """One-port wormhole: the best broadcast of the mesh of the same sides, moved so that it begins at the root."""
-    return build_from_messages(job.network, job.collective, *messages_on_torus(job.network, job.collective.root))
+    return build_from_messages(job.network, job.collective, *messages_of(job.network, job.collective.root))
 
 
 def messages_of(grid: Grid, root: int) -> Messages:
