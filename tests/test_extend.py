@@ -192,8 +192,8 @@ def test_a_maker_is_held_against_all_that_judge(registries):
         AssertionError, match=r"on path:4, late, under all-port: the fast verifier's findings: .*claimed"
     ):
         check_maker("late", networks=["path:4"])
-    with pytest.raises(AssertionError, match=r"^shifted-trees makes no plan on path:4: "):
-        check_maker("shifted-trees", networks=["path:4"])
+    with pytest.raises(AssertionError, match=r"^dimensions-in-turn makes no plan on path:4: "):
+        check_maker("dimensions-in-turn", networks=["path:4"])
     with pytest.raises(TreecastError, match="there is no builder 'nobody'"):
         check_maker("nobody")
 

@@ -108,7 +108,7 @@ NAMED = {
     64: "hypercube:6",
 }
 WAYS = {
-    "circulant": "complete:{hosts}", "shifted-trees": "complete:{ranks}", "direct": "complete:{ranks}",
+    "circulant": "complete:{hosts}", "disjoint-trees": "complete:{ranks}", "direct": "complete:{ranks}",
     "binomial": "complete:{hosts}", "trees": NAMED.get(size, f"ring:{size}"), "straight": "", "MPI": "",
 }  # fmt: skip
 

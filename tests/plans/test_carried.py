@@ -86,7 +86,7 @@ def test_they_take_as_many_steps_and_are_right(spec, kind):
         assert found.copies == best.copies
         assert found.steps <= best.steps
         if found.steps == best.steps:  # an exchange goes by the numbers of nodes, and may be luckier under other names
-            if best.builder != "disjoint-paths":  # whose ways depend on the root
+            if best.builder != "priced-paths":  # whose ways depend on the root
                 assert found.transmissions == best.transmissions
             assert found.recipe == best.recipe
         assert verify(found).holds

@@ -174,7 +174,7 @@ def test_builders_for_any_machine_are_asked_where_others_are_far_from_the_bound(
     nx.set_edge_attributes(wired, 10, "capacity")
     wired.edges[4, 10]["capacity"] = 1
     costs = {"bytes": "64MiB", "latency": "1us", "rate": "1.25GB/s"}
-    taken, other = (treecast.plan("alltoall", wired, **costs, **more) for more in ({}, {"builder": "disjoint-paths"}))
+    taken, other = (treecast.plan("alltoall", wired, **costs, **more) for more in ({}, {"builder": "priced-paths"}))
     seconds = [each.steps * Cost(1e-6, 1 / 1.25e9).step_time(each.sizes.chunk) for each in (taken, other)]
     assert taken.builder == "priced-trees"
     assert 1.4 * seconds[0] < seconds[1]

@@ -44,7 +44,7 @@ def test_planning_again_gives_the_same_schedule(kind, spec, options, tmp_path):
         assert plan_again(loaded) == schedule
 
 
-@pytest.mark.parametrize(("old", "new"), [("disjoint-ways", "disjoint-paths"), ("priced-ways", "disjoint-paths")])
+@pytest.mark.parametrize(("old", "new"), [("disjoint-ways", "priced-paths"), ("priced-ways", "priced-paths")])
 def test_builders_have_their_old_names_too(old, new, tmp_path):
     schedule = plan("alltoall", "star:4", copies=2, builder=old)
     assert schedule.builder == new

@@ -58,7 +58,7 @@ def test_scatters_in_copies_take_the_steps_of_the_bound(name, copies, steps):
 )
 def test_one_copy_goes_round_arcs_that_all_shortest_paths_use(where, steps, shortest):
     """As many steps as the bound."""
-    schedule = plan("alltoall", where, builder="disjoint-paths")
+    schedule = plan("alltoall", where, builder="priced-paths")
     assert schedule.steps == best(schedule_bounds(schedule), "steps").value == steps
     assert verify(schedule).holds
     assert plan("alltoall", where, builder="priced-paths").steps == shortest
@@ -77,7 +77,7 @@ def test_links_and_ports_have_prices_on_machines_that_share_them(spec, model, co
 
 def takes(spec, model, copies, steps):
     """With prices of arcs alone it is 30, 36, 125 and 250 steps; those of one copy are at the bound now."""
-    schedule = plan("alltoall", spec, model=model, copies=copies, builder="disjoint-paths")
+    schedule = plan("alltoall", spec, model=model, copies=copies, builder="priced-paths")
     assert verify(schedule).holds
     least = best(schedule_bounds(schedule), "steps").value
     assert least <= schedule.steps == steps
@@ -96,9 +96,9 @@ def test_as_many_copies_as_there_are_ways_on_random_graphs(size, seed, kind, dat
     copies = data.draw(st.integers(1, most + 1))
     if copies > most:
         with pytest.raises(PlanError, match=r"node-disjoint paths|arcs leave|copies are too many"):
-            plan(kind, where, root=root, copies=copies, builder="disjoint-paths")
+            plan(kind, where, root=root, copies=copies, builder="priced-paths")
     elif copies > 1:
-        schedule = plan(kind, where, root=root, copies=copies, messages=3, builder="disjoint-paths")
+        schedule = plan(kind, where, root=root, copies=copies, messages=3, builder="priced-paths")
         report = verify(schedule)
         assert report.holds, report.violations
         assert verify(schedule, method="expanded").holds
@@ -131,7 +131,7 @@ def test_every_single_dead_node_and_link_is_survived(name, kind):
     if (name, kind) in (("kautz:2,3", "alltoall"), ("random", "alltoall")):
         pytest.skip("swept in the long tests")
     schedule = plan(kind, where, messages=8, survive=1)
-    assert schedule.recipe.builder == "disjoint-paths"
+    assert schedule.recipe.builder == "priced-paths"
     report = verify(schedule)
     assert report.holds, report.violations
     assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)

@@ -37,7 +37,7 @@ def cube_hops(d, copies):
 
 def planned(spec, copies, messages=1):
     """The schedule, which is right, has as few transmissions as there can be, and does as it says; and its bound on steps."""
-    schedule = plan("alltoall", spec, copies=copies, messages=messages, builder="disjoint-paths")
+    schedule = plan("alltoall", spec, copies=copies, messages=messages, builder="priced-paths")
     report = verify(schedule)
     assert report.holds, report.violations
     assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
@@ -86,7 +86,7 @@ def test_any_number_of_messages_meets_the_bound(spec):
 def test_the_ways_of_every_destination_are_disjoint_and_as_long_as_for_networkx(spec):
     where, graph = network(spec), graph_of(network(spec))
     for copies in range(1, where.ports + 1):
-        rows = plan("alltoall", where, copies=copies, builder="disjoint-paths").rows
+        rows = plan("alltoall", where, copies=copies, builder="priced-paths").rows
         hops = defaultdict(list)
         for step, src, dst, tree, payload in zip(
             *(getattr(rows, name).tolist() for name in ("step", "src", "dst", "tree", "payload")), strict=True
@@ -144,7 +144,7 @@ def test_renamings_carry_ways():
 
 def test_networks_too_large_to_search():
     reason = "searches for paths among at most 4,194,304 nodes"
-    found = next(entry for entry in builders("alltoall", "star:8") if entry.name == "disjoint-paths" and entry.orbit)
+    found = next(entry for entry in builders("alltoall", "star:8") if entry.name == "priced-paths" and entry.orbit)
     assert found.on(Star(11)) == reason
     assert found.on(Star(10)) == ""
 
@@ -154,5 +154,5 @@ def test_it_is_what_is_planned_by_itself_and_the_same_every_time():
     for spec in ("star:4", "star:5", "hypercube:4"):
         for copies in range(1, network(spec).ports + 1):
             schedule = plan("alltoall", spec, copies=copies)
-            assert schedule.recipe.builder == "disjoint-paths"
+            assert schedule.recipe.builder == "priced-paths"
             assert schedule == plan("alltoall", spec, copies=copies)

@@ -60,7 +60,7 @@ def test_copies_are_for_all_ports_where_no_machine_is_named():
     with pytest.raises(treecast.TreecastError, match="need 2 node-disjoint paths; 2 has 1"):
         treecast.plan("scatterv", "path:3", lengths=[0, 2, 5], copies=2)
     short = treecast.job("scatterv", "path:3", lengths=[0, 2, 5], copies=2, model="one-port,half")
-    reason = next(each for each in builders("scatterv", short.network) if each.name == "disjoint-paths").why_not(short)
+    reason = next(each for each in builders("scatterv", short.network) if each.name == "priced-paths").why_not(short)
     assert reason.endswith("needs 2 node-disjoint paths from 0 to every node, but 2 has 1")
 
 

@@ -134,21 +134,12 @@ def test_reductions_run_backwards(kind, nodes):
             assert report.steps == best(list(report.bounds), "steps").value
 
 
-def test_all_broadcasts_at_once_where_messages_combine():
-    """For blocks of which some are long: a message has one chunk of each node, where fewest steps take one of all."""
-    for nodes in (2, 5, 12, 33):
-        schedule = plan("allgather", f"complete:{nodes}", messages=6, model="one-port,combining", builder="circulant")
-        assert verify(schedule).holds
-        assert schedule.steps == 5 + (nodes - 1).bit_length()
-        assert schedule.message_sizes.max() <= nodes - 1
-
-
 def test_it_is_the_default_and_others_say_why_not(monkeypatch):
     found = alternatives("broadcast", "complete:64", model="one-port", messages=82)
     assert (found.chosen.name, found.candidates[0].claims.steps) == ("circulant", 87)
     reasons = {each.builder.name: each.reason for each in found.candidates if each.reason}
-    assert reasons["direct"] == "needs model all-port, not one-port"
-    assert reasons["shifted-trees"] == "is for several copies: circulant sends one"
+    assert reasons["breadth-first-tree"] == "needs model all-port, not one-port"
+    assert reasons["disjoint-trees"] == "is for several copies: circulant sends one"
     assert plan("broadcast", "complete:3000", messages=10**6, model="one-port").rows.src.size <= 2999 * 13
     monkeypatch.setattr("treecast.plans.built.memory", lambda: 2**20)
     with pytest.raises(PlanError, match="too many for this machine's memory"):

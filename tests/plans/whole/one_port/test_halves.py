@@ -78,7 +78,7 @@ def test_no_more_steps_than_each_step_cut_in_parts(nodes, copies, monkeypatch):
     for messages in (1, 15, 40):
         for kind in ("broadcast", "allgather", "alltoall") if copies > 1 and messages < 40 else ("broadcast",):
             asked = {"messages": messages, "copies": copies}
-            name = {"broadcast": "circulant" if copies == 1 else "shifted-trees"}.get(kind, "direct")
+            name = {"broadcast": "circulant" if copies == 1 else "disjoint-trees"}.get(kind, "direct")
             full = plan(kind, f"complete:{nodes}", builder=name, model="one-port", **asked)
             schedule = plan(kind, f"complete:{nodes}", builder=name, model="one-port,half", **asked)
             parts = (parts_of_step(sends.src, sends.dst) for sends in full.plain().expand())

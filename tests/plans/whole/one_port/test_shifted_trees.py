@@ -41,7 +41,7 @@ def check(nodes, copies, messages):
         copies=copies,
         model="one-port",
         root=nodes // 2,
-        builder="shifted-trees",
+        builder="disjoint-trees",
     )
     found = shape(nodes - 1, copies)
     assert schedule.steps == schedule.claims.steps == copies * (messages - 1) + found.length
@@ -109,7 +109,7 @@ def test_a_shape_takes_no_longer_than_its_steps_however_many_nodes():
 def test_where_messages_combine_all_chunks_go_together():
     asked = {"messages": 9, "copies": 3, "model": "one-port,combining"}
     schedule = plan("broadcast", "complete:20", **asked)
-    assert (schedule.builder, schedule.steps) == ("shifted-trees", shape(19, 3).length)
+    assert (schedule.builder, schedule.steps) == ("disjoint-trees", shape(19, 3).length)
     assert verify(schedule).holds
 
 
@@ -140,7 +140,7 @@ def test_a_node_knows_its_part_from_its_label():
 def test_programs_are_what_the_plan_has_a_node_do(model):
     for nodes, copies in ((5, 3), (12, 2), (33, 4)):
         asked = {"messages": 3, "copies": copies, "root": nodes // 3, "model": model}
-        whole = plan("broadcast", f"complete:{nodes}", builder="shifted-trees", **asked)
+        whole = plan("broadcast", f"complete:{nodes}", builder="disjoint-trees", **asked)
         for node in range(0, nodes, 4):
             assert program("broadcast", f"complete:{nodes}", node, **asked).rows == whole.at(node).rows
 

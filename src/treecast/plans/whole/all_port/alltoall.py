@@ -3,7 +3,7 @@ here.
 
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 
-The builder ``disjoint-paths`` has x node-disjoint paths of its own for every destination, and no x paths are shorter in
+The builder ``priced-paths`` has x node-disjoint paths of its own for every destination, and no x paths are shorter in
 total (networks/flows.py). So the sends are as few as there can be. Nodes of one type have paths of the same lengths: a
 renaming of ports carries those of one node to another. The nodes of a necklace with a node for every port have paths that are
 rotations of one another: a path of l arcs takes l steps in which all ports are busy. A node of a shorter necklace takes that one
@@ -124,7 +124,7 @@ def _too_large(network: Network) -> str:
 
 
 @builder(
-    "disjoint-paths",
+    "priced-paths",
     each_to_each,
     on=(Rotational, _too_large),
     most_copies=every_port,

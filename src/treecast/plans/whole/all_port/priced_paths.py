@@ -335,8 +335,8 @@ _WAYS: dict[str, Any] = {
 }
 
 
-@builder("disjoint-paths", one_to_each, of_any_length(each_to_each), **_WAYS)
-@builder("disjoint-paths", one_with_each, under=(), **_WAYS)
+@builder("priced-paths", one_to_each, of_any_length(each_to_each), **_WAYS)
+@builder("priced-paths", one_with_each, under=(), **_WAYS)
 def over_priced_disjoint_paths(job: Job[Network]) -> Built:
     """All-port, or any other model: each message goes over x disjoint paths, as a stream over each, and survives any x-1 faults.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.collectives.traits import all_to_all, each_to_each, one_to_all, one_to_each
+from treecast.collectives.traits import all_to_all, each_to_each, one_to_each
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, Job, rows_of_blocks
@@ -22,19 +22,6 @@ _RELAYS: dict[str, Any] = {
     "most_copies": every_port,
     "summary": "to the target itself; more copies by way of relays",
 }
-
-
-def _claims(job: Job[Complete]) -> Claims:
-    others = job.network.nodes - 1
-    return Claims(job.collective.messages * min(1, others), job.collective.messages * others)
-
-
-@builder("direct", one_to_all, on=Complete, claims=_claims, summary="to each target itself")
-def broadcast(job: Job[Complete]) -> Built:
-    """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
-    network, collective = job.network, job.collective
-    others = np.delete(np.arange(network.nodes), collective.root)
-    return Built(rows_of_blocks(job, others * 0, collective.root, others, others * 0, tree=0), _claims(job))
 
 
 def _scatter(job: Job[Complete]) -> Built:

@@ -9,22 +9,21 @@ reduction: every node but the root receives every chunk once.
 
 import numpy as np
 
-from treecast.collectives.traits import all_to_all, one_to_all
+from treecast.collectives.traits import one_to_all
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder
-from treecast.plans.whole.one_port.models import COMBINING, EITHER
+from treecast.plans.whole.one_port.models import EITHER
 from treecast.plans.whole.one_port.periodic import Periodic
 from treecast.plans.whole.one_port.skips import receive_lists, skips
 from treecast.schedule import Claims
 
 
 def claims(job: Job[Complete]) -> Claims:
-    """Return M - 1 + ⌈log2 N⌉ steps and M (N - 1) transmissions of each source."""
+    """Return M - 1 + ⌈log2 N⌉ steps and M (N - 1) transmissions."""
     others, messages = job.network.nodes - 1, job.collective.messages
-    sources = job.network.nodes if job.collective.all_source else 1
-    return Claims(messages - 1 + others.bit_length() if others else 0, messages * others * sources)
+    return Claims(messages - 1 + others.bit_length() if others else 0, messages * others)
 
 
 def at(job: Job[Complete], node: int) -> Built:
@@ -45,22 +44,6 @@ def at(job: Job[Complete], node: int) -> Built:
 def broadcast(job: Job[Complete]) -> Built:
     """One-port: M - 1 + ⌈log2 N⌉ steps, M (N - 1) transmissions: both are the fewest there can be."""
     return Built(periodic(job.network.nodes).rows(job, np.asarray), claims(job))
-
-
-@builder(
-    "circulant",
-    all_to_all,
-    on=Complete,
-    under=COMBINING,
-    claims=claims,
-    summary="all broadcasts by skips (Träff) at once: each message holds a chunk of each node at most",
-)
-def allgather(job: Job[Complete]) -> Built:
-    """One-port, combining: the broadcasts of all nodes at once, as an orbit: in a step all go as many labels on.
-
-    M - 1 + ⌈log2 N⌉ steps, M (N - 1) N transmissions. A message holds one chunk of each source at most.
-    """
-    return Built(broadcast(job).rows, claims(job))
 
 
 def periodic(nodes: int) -> Periodic:

@@ -2,7 +2,12 @@
 
 Communication model: store-and-forward, one-port, full duplex, messages combine; the broadcast also where they do not.
 Sources: binomial trees; Bruck, Ho, Kipnis, Upfal & Weathersby (1997) for allgather and alltoall; Träff (arXiv 2410.14234) for
-reduce-scatter, which is that allgather backwards. Its sums are commutative.
+reduce-scatter, which is that allgather backwards. Its sums are commutative. Even & Monien (1989) for half duplex.
+
+*In pairs*: over one port of half duplex the two nodes of a pair tell each other what they have. Then all even nodes tell odd
+ones, all odd nodes even ones, and so on by turns. Who hears knows the blocks of some pairs from its own on, and hears from the
+first pair beyond: it then knows what both knew. So knowledge grows as Fibonacci's numbers do, by 1.618 a step. An odd node out
+tells node 0 first, and hears last.
 
 *On the hypercube* an alltoall exchanges along one dimension after the other, as an orbit (Johnsson & Ho): in each step a node
 sends its neighbour along a dimension all chunks that it holds for the other half of the cube. Where it exchanges with all
@@ -10,6 +15,7 @@ neighbours in a step (`shouting`), the chunks of each pair are divided among the
 that all links are busy in every step.
 """
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +26,7 @@ from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_between, rows_of_blocks
 from treecast.plans.registry import builder
-from treecast.plans.whole.one_port.models import COMBINING, COMBINING_HALF, EITHER, depth, turn
+from treecast.plans.whole.one_port.models import COMBINING, COMBINING_HALF, EITHER, check_rows, depth, turn
 from treecast.plans.whole.one_port.skips import skips
 from treecast.ragged import cut_evenly, places
 from treecast.schedule import Claims, Payloads, Rows
@@ -88,6 +94,73 @@ def _spread(known: list[int]) -> tuple[Ints, Ints, Ints]:
 
 def _one_block(job: Job[Complete], step: Ints, src: Ints, dst: Ints) -> Rows:
     return rows_of_blocks(job, step * turn(job), src, dst, step * 0, tree=0)
+
+
+def _turns(pairs: int) -> Iterator[tuple[int, int, int]]:
+    """Yield who tells, 0 for even nodes, how many pairs those know who hear, and of how many more; until all is told.
+
+    >>> list(_turns(4))
+    [(0, 1, 1), (1, 1, 2), (0, 2, 2), (1, 3, 1)]
+    """
+    known, side = [1, 1], 0
+    while min(known) < pairs:
+        heard = min(known[side], pairs - known[1 - side])
+        yield side, known[1 - side], heard
+        known[1 - side] += heard
+        side = 1 - side
+
+
+def _claims_in_pairs(job: Job[Complete]) -> Claims:
+    nodes = job.network.nodes
+    steps = 2 + 2 * (nodes % 2) + sum(1 for _ in _turns(nodes // 2)) if nodes > 1 else 0
+    return Claims(steps, job.collective.chunks * (nodes - 1))
+
+
+@builder(
+    "recursive-doubling",
+    all_to_all,
+    on=Complete,
+    under=COMBINING_HALF,
+    claims=_claims_in_pairs,
+    summary="in pairs, and then even and odd nodes tell each other by turns (Even & Monien)",
+    orbit=False,
+)
+def allgather_in_pairs(job: Job[Complete]) -> Built:
+    """One-port, half duplex, combining: about 1.44 log2 N steps, M N (N - 1) transmissions: these are the fewest there can be."""
+    nodes, messages = job.network.nodes, job.collective.messages
+    check_rows(1, nodes, job.network)
+    pairs, odd = nodes // 2, nodes % 2
+    rows, table = list[tuple[int, int, int]](), list[list[tuple[int, int]]]()
+
+    def tell(step: int, src: int, dst: int, *blocks: tuple[int, int]) -> None:
+        rows.append((step, src, dst))
+        table.append([(first * messages, stop * messages) for first, stop in blocks if first < stop])
+
+    last = (nodes - 1, nodes) if odd else (0, 0)  # the odd block goes with that of node 0
+    if odd and pairs:
+        tell(0, nodes - 1, 0, last)
+    for pair in range(pairs):
+        own = 2 * pair
+        tell(odd, own, own + 1, (own, own + 1), last if not pair else (0, 0))
+        tell(odd + 1, own + 1, own, (own + 1, own + 2))
+    step = odd + 2
+    for side, known, heard in _turns(pairs):
+        for pair in range(pairs):
+            begin = (pair + known) % pairs
+            stop, beyond = min(begin + heard, pairs), max(0, begin + heard - pairs)
+            tell(
+                step,
+                2 * begin + side,
+                2 * pair + 1 - side,
+                (0, 2 * beyond),
+                (2 * begin, 2 * stop),
+                last if beyond or not begin else (0, 0),
+            )
+        step += 1
+    if odd and pairs:
+        tell(step, 0, nodes - 1, (0, nodes - 1))
+    columns = np.array(rows, np.int64).reshape(-1, 3).T
+    return Built(rows_between(job.network, Payloads.of(table), *columns, steps=1), _claims_in_pairs(job))
 
 
 def _popcounts(nodes: int) -> int:

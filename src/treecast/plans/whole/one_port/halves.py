@@ -131,7 +131,7 @@ def _halve(name: str, traits: tuple[Trait, ...], build: Build, period: Callable[
         "circulant": "all send as many labels on",
         "dimensions-in-turn": "all exchange along one dimension after the other",
         "orbits": "all send over the same port",
-        "shifted-trees": "trees of one shape, each behind the other",
+        "disjoint-trees": "trees of one shape, each behind the other",
     }
 
     def halved(job: Job[Any]) -> Built:
@@ -170,7 +170,7 @@ _halve(
     fits=_periods_are_shorter,
     backwards=True,
 )
-_halve("shifted-trees", (one_to_all,), shifted_trees.shifted_trees, _copies, fits=shifted_trees.fits)
+_halve("disjoint-trees", (one_to_all,), shifted_trees.shifted_trees, _copies, fits=shifted_trees.fits)
 _halve("direct", (all_to_all, each_to_each), one_by_one.together, _copies, fits=_fits_together)
 _halve(
     "orbits",

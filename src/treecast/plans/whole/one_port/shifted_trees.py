@@ -49,7 +49,7 @@ def at(job: Job[Complete], node: int) -> Built:
 
 
 @builder(
-    "shifted-trees",
+    "disjoint-trees",
     one_to_all,
     on=Complete,
     under=EITHER,
