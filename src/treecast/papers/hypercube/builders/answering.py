@@ -5,6 +5,8 @@ a step; *shouting*: with all.
 Source: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Broadcasting Scheme for d-Dimensional Hypercubes", section 2.
 """
 
+from typing import Any
+
 import numpy as np
 
 from treecast.networks import Hypercube
@@ -29,6 +31,7 @@ INITIATOR = Option(
     read=lambda text, network: network.node(text),
     write=lambda node, network: network.label(node),
 )
+_SHOUTING: dict[str, Any] = CUBE | {"under": ("shouting",)}
 ANSWERING = Option(
     name="answering",
     summary="Under shouting nodes answer messages, as in the paper.",
@@ -84,7 +87,7 @@ def four_phases(job: Job[Hypercube]) -> Built:
     sparing=True,
     baseline=True,
     backwards=False,
-    **CUBE | {"under": ("shouting",)},
+    **_SHOUTING,
 )
 def answering(job: Job[Hypercube]) -> Built:
     """Shouting: broadcast or gossip that survives k = ``copies`` - 1 faults, in d + 1 steps; d when ``fault_free``.
