@@ -126,4 +126,4 @@ def test_a_known_network_with_nodes_renamed_is_carried_over_once(builder, machin
 
 @pytest.mark.parametrize("kind", ["alltoall", "allgather"])
 def test_a_hypercube_within_is_planned_by_name(kind):
-    assert judged(plan(kind, "complete:8", model="whispering", builder="hypercube-within")) == 3
+    assert judged(plan(kind, "complete:8", model="whispering", builder="serving")) == 3

@@ -27,6 +27,7 @@ RENAMED = {
     "halved-shifted-trees": "disjoint-trees",
     "hamiltonian-cycle": "hamiltonian",
     "hamiltonian-path": "hamiltonian",
+    "hypercube-within": "serving",
     "in-pairs": "direct",
     "independent-trees": "packed-trees",
     "last-straight": "disjoint-trees",

@@ -7,13 +7,10 @@ Gathers, and sums past relays that add, run backwards.
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from treecast.collectives import Kind
-from treecast.collectives.traits import one_to_each
-from treecast.models import MODELS
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -39,15 +36,6 @@ def _copied(kind: Kind) -> bool:
     return not kind.adds and kind.direction == "from"
 
 
-def _copied_else(kind: Kind) -> bool:
-    """Return the same, but for scatters: backwards, relays of one port would have to hear several contributions in a step."""
-    return _copied(kind) and not one_to_each(kind)
-
-
-def _machines(room: int) -> tuple[str, ...]:
-    return tuple(f"{name}{half}" for name in BUFFERLESS for half in ("", ",half") if MODELS[name].room == room)
-
-
 def _fits(job: Job[Network]) -> str:
     collective, ranks = job.collective, job.network.rank_count
     if collective.all_keep:
@@ -60,16 +48,14 @@ def _fits(job: Job[Network]) -> str:
     return ""
 
 
-_MADE: dict[str, Any] = {
-    "fits": _fits,
-    "orbit": False,
-    "summary": "whole paths, each at the earliest place that is free for all of its hops, in the best of some orders",
-}
-
-
-@builder("without-waiting", _copied, under=_machines(0), **_MADE)
-@builder("without-waiting", one_to_each, under=_machines(1), **_MADE)
-@builder("without-waiting", _copied_else, under=_machines(1), backwards=False, **_MADE)
+@builder(
+    "without-waiting",
+    _copied,
+    under=tuple(f"{name}{half}" for name in BUFFERLESS for half in ("", ",half")),
+    fits=_fits,
+    orbit=False,
+    summary="whole paths, each at the earliest place that is free for all of its hops, in the best of some orders",
+)
 def without_waiting(job: Job[Network]) -> Built:
     """Bufferless: the fewest steps of shortest paths, or trees by price, that are placed whole one after the other.
 

@@ -128,7 +128,7 @@ def _of_equal_blocks(kind: Kind) -> bool:
 
 
 @builder(
-    "hypercube-within",
+    "serving",
     _of_equal_blocks,
     of_any_length(all_to_all),
     of_any_length(each_to_each),
