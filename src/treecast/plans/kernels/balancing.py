@@ -41,6 +41,7 @@ def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, fa
         if key // n != far[u]:
             continue
         if depth[u] < 0 and not relay[u]:  # the way to it joins the tree, from its end to where it begins
+            # a first climb counts its arcs, so that the second can say depths from the end down
             length, w = 0, u
             while depth[w] < 0:
                 length += 1
@@ -48,7 +49,7 @@ def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, fa
             base, w = depth[w], u
             while depth[w] < 0:
                 up[t, w], depth[w] = by[w], base + length
-                far[w] = depth[w] * deeper
+                far[w] = depth[w] * deeper  # what it costs to go on from here, no longer what it cost to come
                 length -= 1
                 put(heap, 0, size, far[w] * n + w)
                 size += 1
@@ -57,7 +58,7 @@ def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, fa
         # 3. Ways on from there.
         for a in range(first[u], first[u + 1]):
             v = head[a]
-            cost = far[u] + prices[min(load[cable[a]], len(prices) - 1)]
+            cost = far[u] + prices[min(load[cable[a]], len(prices) - 1)]  # fuller cables cost as the last
             if depth[v] < 0 and cost < far[v]:
                 far[v], by[v] = cost, a
                 put(heap, 0, size, cost * n + v)
@@ -74,7 +75,7 @@ def balance(first, head, tail, cable, relay, roots, prices, passes, deeper, up):
     nor need those to which no way leads. ``prices[l]``: the cost of a cable that is in l other trees, int64.
     ``deeper``: the cost for a tree when a node from which it goes on is an arc deeper.
 
-    Invariant: ``load`` counts the trees over each cable but for the one that is grown. Cost: passes × trees × one search.
+    Invariant: ``load`` counts the trees over each cable but for the one that is grown. Cost: O(passes × trees) searches.
     """
     n = len(relay)
     load, far = np.zeros(len(head), np.int64), np.empty(n, np.int64)
@@ -82,6 +83,7 @@ def balance(first, head, tail, cable, relay, roots, prices, passes, deeper, up):
     heap = np.empty(2 * len(head) + 2 * n + 2, np.int64)
     for turn in range(passes):
         for t in range(len(roots)):
+            # in the first pass ``up`` holds nothing yet
             for v in range(n):
                 if turn > 0 and up[t, v] >= 0:
                     load[cable[up[t, v]]] -= 1

@@ -25,7 +25,7 @@ def widest_matching(left, least, row_of, column_of):
     # 1. Part pairs that are narrower than any best matching needs.
     nodes = len(left)
     for r in range(nodes):
-        c = column_of[r]
+        c = column_of[r]  # rows and columns are matched to each other, so one test does for both
         if c >= 0 and left[r, c] < least:
             row_of[c] = column_of[r] = -1
     width, by, seen = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.bool_)
@@ -42,7 +42,7 @@ def widest_matching(left, least, row_of, column_of):
                 if not seen[c] and (at < 0 or width[c] > width[at]):
                     at = c
             seen[at] = True
-            if row_of[at] < 0:
+            if row_of[at] < 0:  # free: the way ends here
                 break
             r = row_of[at]
             for c in range(nodes):
@@ -50,7 +50,8 @@ def widest_matching(left, least, row_of, column_of):
                 if not seen[c] and wide > width[c]:
                     width[c], by[c] = wide, r
         # 4. Exchange along the way: each row takes the column behind it.
-        least = min(least, width[at])
+        least = min(least, width[at])  # what is matched is never narrower than this
+        # ``column_of[r]`` is read before it is written, so that the climb goes on over the old pair
         while at >= 0:
             r = by[at]
             row_of[at], column_of[r], at = r, at, column_of[r]

@@ -41,7 +41,7 @@ def _one_more(u, v, most, lacks, count, room, depth, flow, give, left, ahead, by
         # 2. Can a unit begin at w? At u it can; else where a tree is that has units left, or that could begin one here
         # instead of at x.
         begins, sent = -2, most
-        if w == u:
+        if w == u:  # what arrives at u is what is asked for: it may be any amount
             begins = -1
         else:
             for c in range(count):
@@ -50,7 +50,7 @@ def _one_more(u, v, most, lacks, count, room, depth, flow, give, left, ahead, by
                     if left[j] > 0:
                         begins, sent = j, min(most, left[j])
                         break
-                    seen[j] = 1
+                    seen[j] = 1  # once: then all its beginnings are listed
                     for x in range(n):
                         if give[j, x] > 0 and ahead[x] < 0:
                             ahead[x], by[x] = w, j
@@ -60,6 +60,7 @@ def _one_more(u, v, most, lacks, count, room, depth, flow, give, left, ahead, by
         if begins > -2:
             x = w
             while x != v:
+                # a class can take back no more than it gave there
                 sent = min(sent, give[by[x], x] if by[x] >= 0 else room[x, ahead[x]] - flow[x, ahead[x]])
                 x = ahead[x]
             if begins >= 0:
@@ -72,7 +73,7 @@ def _one_more(u, v, most, lacks, count, room, depth, flow, give, left, ahead, by
                     give[by[x], ahead[x]] += sent
                 else:
                     flow[x, ahead[x]] += sent
-                    flow[ahead[x], x] -= sent
+                    flow[ahead[x], x] -= sent  # so that it can be called back
                 x = ahead[x]
             return sent
         # 4. No: on to the nodes with free arcs to w.
@@ -94,17 +95,18 @@ def _may_join(i, u, v, classes, room, many, depth, flow, give, left, ahead, by, 
     # 1. Classes that lack v, and how many units they need.
     n, count, need = len(ahead), 0, 0
     for j in range(classes):
-        if j != i and depth[j, v] < 0:
+        if j != i and depth[j, v] < 0:  # the trees that join get v by the arc itself
             lacks[count] = j
             count += 1
             left[j] = many[j]
             need += many[j]
             for x in range(n):
                 give[j, x] = 0
+    # the flow of the last question is of no use: other classes, another node
     for x in range(n):
         for y in range(n):
             flow[x, y] = 0
-    wanted, found = need + min(many[i], room[u, v]), 0
+    wanted, found = need + min(many[i], room[u, v]), 0  # the others first, then as many as could use the arc
     for x in range(n):  # straight to v first, and not by the arc that is asked for
         for c in range(count):
             j = lacks[c]
@@ -121,14 +123,14 @@ def _may_join(i, u, v, classes, room, many, depth, flow, give, left, ahead, by, 
         if sent == 0:
             break
         found += sent
-    return max(0, found - need)
+    return max(0, found - need)  # what the others need goes first, even over the arc itself
 
 
 @njit
 def _divide(i, classes, mine, many, up, depth, refused):
     """Let ``mine`` trees of class i stay in it, and the others be a class of their own, behind the last.
 
-    One copy of what the class knows: O(N²).
+    One copy of what the class knows: O(N²). What was refused to the class is refused to both halves.
     """
     n = up.shape[1]
     many[classes], many[i] = many[i] - mine, mine
@@ -145,7 +147,8 @@ def pack_from_roots(room, many, up, depth, classes, state):
     The first ``classes`` classes have their roots, with depth 0. ``state``: a random number, uint64 and not 0.
 
     Level by level, so that trees are as flat as can be. Invariant: before each step, every set of nodes is entered by as much
-    room as there are trees without a node in it. ``refused`` saves asking again: an arc that may not join never may later.
+    at most O(classes N²) questions of ``_may_join`` in all that are refused, besides those that let an arc join.
+    room as there are trees without a node in it. ``refused`` saves asking again: an arc that may not join never may later. Cost:
     """
     # 1. Tables; nothing is refused yet.
     most, n = up.shape
@@ -156,19 +159,19 @@ def pack_from_roots(room, many, up, depth, classes, state):
     while lacking > 0:
         # 2. The next level: all nodes in random order, each for all classes that lack it.
         level += 1
-        if level > n:
+        if level > n:  # no tree is deeper than that: nothing joins any more
             return -1
         state = shuffle(order, n, state)
         lacking = 0
         for v in order:
-            i = 0
+            i = 0  # classes may grow in number meanwhile, so this is no range
             while i < classes:
                 if depth[i, v] < 0:
                     # 3. The arc that most trees of the class may join, the roomiest asked first.
                     best, joins = -1, 0
                     for u in range(n):
                         tried[u] = 0
-                    while joins < many[i]:
+                    while joins < many[i]:  # an arc with no more room than join already would not help
                         u = -1  # where there is most room for more than join so far
                         for x in range(n):
                             able = 0 <= depth[i, x] < level and tried[x] == 0 and refused[i, x, v] == 0
@@ -180,7 +183,7 @@ def pack_from_roots(room, many, up, depth, classes, state):
                         may = _may_join(
                             i, u, v, classes, room, many, depth, flow, give, left, ahead, by, seen, queue, lacks
                         )
-                        refused[i, u, v] = may == 0
+                        refused[i, u, v] = may == 0  # for good: room only shrinks
                         if may > joins:
                             best, joins = u, may
                     # 4. So many join; if those are not all, the class is divided.
@@ -193,6 +196,6 @@ def pack_from_roots(room, many, up, depth, classes, state):
                             _divide(i, classes, joins, many, up, depth, refused)
                             classes += 1
                         up[i, v], depth[i, v] = best, depth[i, best] + 1
-                        room[best, v] -= joins
+                        room[best, v] -= joins  # of this class alone; others ask for what is left
                 i += 1
     return classes

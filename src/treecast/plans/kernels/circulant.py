@@ -37,11 +37,12 @@ def receive_lists(node, skips, found):
         base, left = q, node[i]
         for e in range(q - 1, -1, -1):
             if left > 0 and skips[e] <= left:
-                base, left = e, left - skips[e]
+                base, left = e, left - skips[e]  # an index is out of the list before the search begins
         below[above[base]] = below[base]
         if below[base] >= 0:
-            above[below[base]] = above[base]
+            above[below[base]] = above[base]  # the ends are no entries, so they need no care
         # 2. Search depth first; where sums end close enough below the goal, the last index is an entry.
+        # ``got`` entries are found; sums must fall below ``last``, and each next goal is a smaller skip away
         goal, last, got = skips[q] + node[i], 2 * skips[q], 0
         at, e, depth = 0, below[q + 1], 0
         while got < q:
@@ -53,10 +54,10 @@ def receive_lists(node, skips, found):
             else:
                 here = at + skips[e]
                 if here > goal - skips[got] or here >= last:
-                    e = below[e]
+                    e = below[e]  # too far on: try a smaller step from the same place
                     continue
                 if here <= goal - skips[got + 1]:
-                    where[depth], index[depth] = at, e
+                    where[depth], index[depth] = at, e  # to come back here
                     at, e, depth = here, below[e], depth + 1
                     continue
             if at > goal - skips[got + 1]:
@@ -68,5 +69,5 @@ def receive_lists(node, skips, found):
             got += 1
             below[above[e]] = below[e]
             if below[e] >= 0:
-                above[below[e]] = above[e]
+                above[below[e]] = above[e]  # so each index is the last step of one sum only
             e = below[e]

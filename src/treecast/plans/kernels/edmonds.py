@@ -21,7 +21,7 @@ from treecast.networks.kernels.dice import shuffle
 def _flip(a, flow, tick, log, logged):
     """Put flow on an arc, or take it off; return how many changes are logged then.
 
-    In constant time. The log lets ``_may_join`` take back all that a vain try has changed.
+    O(1). The log lets ``_may_join`` take back all that a vain try has changed.
     """
     flow[a] = 0 if flow[a] == tick else tick
     log[logged] = a
@@ -47,7 +47,7 @@ def _place(v, barred, network, known, room, tick, logged):
     owner, depth, flow, entry = known
     seen, before, queue, _ = room
     n, arcs, trees = len(first) - 1, len(head), len(entry)
-    stamp = seen[n + trees] + 1
+    stamp = seen[n + trees] + 1  # the stamps outlive the call: no clearing, O(1)
     seen[n + trees] = stamp
     queue[0], seen[v] = v, stamp
     low, high = 0, 1
@@ -58,13 +58,13 @@ def _place(v, barred, network, known, room, tick, logged):
         if w >= n:
             x = entry[w - n]
             if seen[x] != stamp:
-                seen[x], before[x] = stamp, 2 * arcs + w - n
+                seen[x], before[x] = stamp, 2 * arcs + w - n  # a node behind a tree costs no arc
                 queue[high] = x
                 high += 1
             continue
         # 3. A node: the unit of a tree that has it can begin here; if that tree has none yet, the search is over.
         for j in range(trees):
-            if entry[j] != -2 and depth[j, w] >= 0 and seen[n + j] != stamp:
+            if entry[j] != -2 and depth[j, w] >= 0 and seen[n + j] != stamp:  # -2: it has v already, and needs no unit
                 seen[n + j], before[n + j] = stamp, w
                 if entry[j] == -1:
                     return _follow(v, j, network, known, room, tick, logged)
@@ -89,7 +89,7 @@ def _place(v, barred, network, known, room, tick, logged):
 def _follow(v, j, network, known, room, tick, logged):
     """Change the flow along a way that was found, from the node where tree j's unit may begin; return how many are logged.
 
-    One step for each arc and each tree on the way.
+    O(arcs + trees) on the way.
     """
     _, head, tail, _, _ = network
     _, _, flow, entry = known
@@ -98,13 +98,14 @@ def _follow(v, j, network, known, room, tick, logged):
     x = before[n + j]
     entry[j] = x
     while x != v:
-        then = before[x]
+        then = before[x]  # the free tree's unit begins here from now on
         if then < arcs:
             logged, x = _flip(then, flow, tick, log, logged), head[then]
         elif then < 2 * arcs:
+            # called back: the flow came the other way
             logged, x = _flip(then - arcs, flow, tick, log, logged), tail[then - arcs]
         else:
-            x = before[n + then - 2 * arcs]
+            x = before[n + then - 2 * arcs]  # the node from which this tree's unit is moved away
             entry[then - 2 * arcs] = x
     return logged
 
@@ -113,7 +114,7 @@ def _follow(v, j, network, known, room, tick, logged):
 def _cut(a, network, known, log, tick, logged):
     """Take back the unit that ends with arc ``a``, and let its tree be without one; return how many changes are logged.
 
-    Back along one unit, from its end to where it begins: at most one step for each arc that enters a node on it.
+    Back along one unit, from its end to where it begins: O(arcs into its nodes + trees for each of them).
     """
     _, _, tail, into, entering = network
     _, _, flow, entry = known
@@ -134,7 +135,7 @@ def _may_join(i, a, v, network, known, room, tick, kept):
     """Return whether arc ``a`` into ``v`` may join tree i; the flow is then that of the others, else unchanged.
 
     Invariant: before and after each other tree that lacks v has a unit of flow to v, no two over one arc, and ``entry`` says
-    where they begin. Cost: one search at most.
+    where they begin. Cost: O(arcs + nodes × trees), for one search at most.
     """
     first, head, _, _, _ = network
     _, _, flow, entry = known
@@ -144,17 +145,17 @@ def _may_join(i, a, v, network, known, room, tick, kept):
     for j in range(len(entry)):
         kept[j] = entry[j]
     x = entry[i]
-    while x != v:
+    while x != v:  # forwards along its own unit, up to v
         b = first[x]
-        while flow[b] != tick:
+        while flow[b] != tick:  # units share no arcs, yet nodes: which unit is followed does not matter
             b += 1
         logged, x = _flip(b, flow, tick, log, logged), head[b]
     entry[i] = -2
-    if flow[a] != tick:
+    if flow[a] != tick:  # nobody else's unit goes over it
         return True
     # 2. The unit that goes over the arc has to find another way.
     logged = _cut(a, network, known, log, tick, logged)
-    if _place(v, a, network, known, room, tick, logged) >= 0:
+    if _place(v, a, network, known, room, tick, logged) >= 0:  # barred: it is going to be owned
         return True
     # 3. It found none: all as before.
     for at in range(logged):
@@ -168,7 +169,7 @@ def _may_join(i, a, v, network, known, room, tick, kept):
 def _keep_lacking(nodes, count, depth, kept):
     """List in ``kept`` those of the first ``count`` nodes that some tree lacks; return how many they are.
 
-    A step for each node and tree.
+    O(nodes × trees).
     """
     many = 0
     for at in range(count):
@@ -184,7 +185,7 @@ def _keep_lacking(nodes, count, depth, kept):
 def _is_wanted(v, level, tail, into, entering, owner, depth):
     """Return whether a free arc leads to ``v`` from the last level of a tree that lacks it.
 
-    A step for each arc into v and each tree.
+    O(arcs into v × trees).
     """
     for e in range(into[v], into[v + 1]):
         a = entering[e]
@@ -205,7 +206,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
 
     Invariant: the trees can always be completed, for an arc joins only where that stays so. A node that was looked at in a
     level comes again only behind a node that joined a tree. Cost: for a node a search for each tree that lacks it, and one
-    for each of these and each arc from the level before.
+    for each of these and each arc from the level before: O(arcs + nodes × trees) each.
 
         now:  the nodes of this level         then: the heads of free arcs from nodes that joined a tree, for the next level
     """
@@ -222,7 +223,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
     for v in range(n):
         lack[v] = v
     for i in range(trees):
-        depth[i, root] = 0
+        depth[i, root] = 0  # the root is in every tree
         for v in range(n):
             if up[i, v] >= 0:
                 owner[up[i, v]] = i
@@ -237,7 +238,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
     while count > 0 or level <= deepest:
         level += 1
         # Parts that are given may go on from any node of such a level.
-        if 0 < deepest >= level - 1:
+        if 0 < deepest >= level - 1:  # above that, ``now`` has all who could hear
             lacking = _keep_lacking(lack, lacking, depth, lack)
             count = _keep_lacking(lack, lacking, depth, now)
         state = shuffle(now, count, state)
@@ -247,12 +248,12 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
             if not _is_wanted(v, level, tail, into, entering, owner, depth):
                 continue
             # 3. Each tree that lacks v gets a unit of flow to v; if one gets none, no packing exists.
-            tick += 1
+            tick += 1  # a new tick takes all flow off: O(1)
             for i in range(trees):
                 entry[i] = -1 if depth[i, v] < 0 else -2
             for i in range(trees):
                 if depth[i, v] < 0 and _place(v, -1, network, known, room, tick, 0) < 0:
-                    return v
+                    return v  # Edmonds' condition fails at v
             # 4. In random order, trees take arcs from the level before that may join them.
             state = shuffle(turn, trees, state)
             joined = False
@@ -260,6 +261,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
                 i = turn[t]
                 for e in range(into[v], into[v + 1]):
                     a = entering[e]
+                    # joined, owned or of another level by now
                     if depth[i, v] >= 0 or owner[a] >= 0 or depth[i, tail[a]] != level - 1:
                         continue
                     if _may_join(i, a, v, network, known, room, tick, kept):
@@ -268,6 +270,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
             # 5. Who hears from v is looked at in the next level, once.
             if joined:
                 for a in range(first[v], first[v + 1]):
+                    # once a level, whoever of its neighbours joined
                     if owner[a] < 0 and listed[head[a]] != level and head[a] != root:
                         listed[head[a]] = level
                         then[coming] = head[a]

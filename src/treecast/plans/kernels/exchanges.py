@@ -22,7 +22,7 @@ from treecast.networks.kernels.dice import next_state, random_below
 def _hang(i, v, p, child, after, ahead):
     """Let v be a child of p in tree i.
 
-    In constant time: it becomes the first child.
+    O(1): it becomes the first child.
     """
     then = child[i, p]
     child[i, p], after[i, v], ahead[i, v] = v, then, -1
@@ -34,7 +34,7 @@ def _hang(i, v, p, child, after, ahead):
 def _take_off(i, v, p, child, after, ahead):
     """Let v no longer be a child of p in tree i.
 
-    In constant time, wherever it stands in the list.
+    O(1), wherever it stands in the list.
     """
     then, one = after[i, v], ahead[i, v]
     if one >= 0:
@@ -49,7 +49,7 @@ def _take_off(i, v, p, child, after, ahead):
 def _below(i, v, child, after, found, count):
     """Add v and all nodes below it in tree i to the list ``found``; return how long it is.
 
-    The list is its own queue: a step for each node below.
+    The list is its own queue: O(nodes below).
     """
     at = count
     found[count] = v
@@ -68,9 +68,9 @@ def _below(i, v, child, after, found, count):
 def _leads_below(i, v, x, tail, up, depth):
     """Return whether node x lies below v in tree i, or is v.
 
-    Climbs to the depth of v: a step for each arc.
+    Climbs to the depth of v: O(depth).
     """
-    while depth[i, x] > depth[i, v]:
+    while depth[i, x] > depth[i, v]:  # a node that lies below v is deeper
         x = tail[up[i, x]]
     return x == v
 
@@ -79,7 +79,7 @@ def _leads_below(i, v, x, tail, up, depth):
 def _link(tail, up, owner, depth, child, after, ahead, found):
     """Fill ``owner``, the lists of children and the depths of all trees; return the root.
 
-    A step for each tree and node. Invariant: when it returns, ``owner``, the lists and ``depth`` are those of ``up``.
+    O(trees × nodes). Invariant: when it returns, ``owner``, the lists and ``depth`` are those of ``up``.
     """
     trees, n = up.shape
     root = 0
@@ -93,6 +93,7 @@ def _link(tail, up, owner, depth, child, after, ahead, found):
                 owner[up[i, v]] = i
                 _hang(i, v, tail[up[i, v]], child, after, ahead)
         depth[i, root] = 0
+        # parents stand before their children in the list, so depths can be said in its order
         for at in range(1, _below(i, root, child, after, found, 0)):
             depth[i, found[at]] = depth[i, tail[up[i, found[at]]]] + 1
     return root
@@ -102,13 +103,13 @@ def _link(tail, up, owner, depth, child, after, ahead, found):
 def _excess(found, count, i, shift, target, depth, counts):
     """Return by how much more those of some nodes of tree i that count would be too deep, were all so much deeper.
 
-    A step for each node. It changes nothing, so moves that are not made cost no more than this.
+    O(nodes). It changes nothing, so moves that are not made cost no more than this.
     """
     more = 0
     for at in range(count):
         if counts[found[at]]:
             now = depth[i, found[at]] - target
-            more += max(0, now + shift) - max(0, now)
+            more += max(0, now + shift) - max(0, now)  # only what is beyond the target counts
     return more
 
 
@@ -116,14 +117,14 @@ def _excess(found, count, i, shift, target, depth, counts):
 def _turn(i, v, a, tail, up, owner, child, after, ahead):
     """Swap: v's arc in tree i becomes ``a``; the tree that owned ``a``, if any, takes v's old arc.
 
-    In constant time. Done again with the old arc it takes itself back.
+    O(1). Done again with the old arc it takes itself back.
     """
     old, j = up[i, v], owner[a]
     _take_off(i, v, tail[old], child, after, ahead)
     _hang(i, v, tail[a], child, after, ahead)
     up[i, v], owner[a], owner[old] = a, i, j
     if j >= 0:
-        _take_off(j, v, tail[a], child, after, ahead)
+        _take_off(j, v, tail[a], child, after, ahead)  # j heard by the arc that i takes now
         _hang(j, v, tail[old], child, after, ahead)
         up[j, v] = old
 
@@ -131,7 +132,7 @@ def _turn(i, v, a, tail, up, owner, child, after, ahead):
 @njit
 def _accepts(more, heat, state):
     """Return the next random number, and whether so much more cost is accepted at some heat."""
-    if more <= 0:
+    if more <= 0:  # for the better, or the same: always, without a random number
         return state, True
     state = next_state(state)
     # beyond 30 the chance is less than 2^-31, the least there is here, so no power is asked for
@@ -148,21 +149,21 @@ def _draw(move, deep, many, met, target, apart, tail, up, depth, state):
     a climb.
     """
     trees, n = up.shape
-    if not apart and move & 3 == 0:
+    if not apart and move & 3 == 0:  # one of four, at a node that is too deep
         state, at = random_below(state, many)
         i, v, aims = deep[at] // n, deep[at] % n, True
-    else:
+    else:  # every other move of these looks for trouble
         aims = apart and move & 1 == 1
         state, i = random_below(state, trees)
         state, v = random_below(state, n)
-        for _ in range(30 if aims else 0):
+        for _ in range(30 if aims else 0):  # give up after so many: then any node does
             if (met[v] > 0 and move & 3 == 1) or (depth[i, v] > target and move & 3 == 3):
                 break
             state, i = random_below(state, trees)
             state, v = random_below(state, n)
     if aims and depth[i, v] > 0:
         state, climb = random_below(state, depth[i, v])
-        for _ in range(climb):
+        for _ in range(climb):  # the trouble of a node can be mended at all nodes above it
             v = tail[up[i, v]]
     return i, v, state
 
@@ -171,7 +172,7 @@ def _draw(move, deep, many, met, target, apart, tail, up, depth, state):
 def _list_deep(depth, target, counts, deep, place):
     """List in ``deep`` the numbers of all (tree, node) that count and are too deep, in ``place`` where; return how many.
 
-    A step for each tree and node.
+    O(trees × nodes).
 
         deep = [ i n + v, … | … ]      place[i n + v]: where it stands
                  0 … many-1
@@ -189,7 +190,7 @@ def _list_deep(depth, target, counts, deep, place):
 def _sink(found, count, i, shift, depth, target, counts, deep, place, many):
     """Let some nodes of tree i be so much deeper, and keep the list of those too deep; return how long it is then.
 
-    A step for each node. Who is no longer too deep leaves his place in the list to the last.
+    O(nodes). Who is no longer too deep leaves his place in the list to the last.
     """
     n = depth.shape[1]
     for at in range(count):
@@ -210,7 +211,7 @@ def _sink(found, count, i, shift, depth, target, counts, deep, place, many):
 def _meetings(v, tail, needs, up, mark, stamp):
     """Return how often the ways to v need a node or link that another has used.
 
-    A step for each arc of the ways to v. A new ``stamp`` saves clearing ``mark``.
+    O(sum of the depths of v). A new ``stamp`` saves clearing ``mark``.
     """
     met = 0
     for i in range(len(up)):
@@ -231,12 +232,12 @@ def _recount(mine, count, its, less, tail, needs, counts, up, met, fresh, looked
 
     Those of nodes that do not count are 0.
 
-    The ways to each of the nodes, those in both trees once: ``looked`` tells.
+    The ways to each of the nodes, those in both trees once: ``looked`` tells. O(nodes × their depths in all trees).
     """
     more = 0
     for at in range(count + less):
         w = mine[at] if at < count else its[at - count]
-        if looked[w] != turn:
+        if looked[w] != turn:  # below v in both trees: count it once
             looked[w] = turn
             fresh[w] = 0
             if counts[w]:
@@ -261,7 +262,7 @@ def exchange(tail, into, entering, needs, counts, up, target, moves, state):
 
     Invariant: between two moves ``owner``, the lists, ``depth``, ``deep`` and ``met`` are those of ``up``, and every tree is
     one, since v never comes to hear from below itself. Cost of a move: the nodes below v in both trees, and where ways are to
-    be apart all ways to these.
+    be apart all ways to these: O(nodes below × (1 + sum of depths)).
     """
     # 1. Lists, depths, and what is wrong now: who is too deep, and whose ways meet.
     trees, n = up.shape
@@ -272,7 +273,7 @@ def exchange(tail, into, entering, needs, counts, up, target, moves, state):
     met, fresh = np.zeros(n, np.int32), np.empty(n, np.int32)
     deep, place = np.empty(trees * n, np.int32), np.empty(trees * n, np.int32)
     mark, looked = np.zeros(len(tail) + n, np.int64), np.zeros(n, np.int64)
-    root = _link(tail, up, owner, depth, child, after, ahead, mine)
+    root = _link(tail, up, owner, depth, child, after, ahead, mine)  # ``mine`` serves as its queue here
     many, meetings, stamp, heat = _list_deep(depth, target, counts, deep, place), 0, 0, 0.0
     for v in range(n):
         if apart and v != root and counts[v]:
@@ -294,12 +295,14 @@ def exchange(tail, into, entering, needs, counts, up, target, moves, state):
         state, e = random_below(state, into[v + 1] - into[v])
         a, old = entering[into[v] + e], up[i, v]
         j = owner[a]
+        # the tree has the arc already, or would close a circle
         if j == i or _leads_below(i, v, tail[a], tail, up, depth):
             continue
+        # the other tree must not close one either
         if j >= 0 and _leads_below(j, v, tail[old], tail, up, depth):
             continue
         # 4. What the exchange would cost: depths first, then meetings.
-        shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0
+        shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0  # asked before anything is changed
         count, less = _below(i, v, child, after, mine, 0), 0
         more, meet = _excess(mine, count, i, shift, target, depth, counts), 0
         if j >= 0:
@@ -307,13 +310,14 @@ def exchange(tail, into, entering, needs, counts, up, target, moves, state):
             less = _below(j, v, child, after, its, 0)
             more += _excess(its, less, j, other, target, depth, counts)
         _turn(i, v, a, tail, up, owner, child, after, ahead)
-        if apart:
+        if apart:  # ways are counted on the changed trees
             meet, stamp = _recount(
                 mine, count, its, less, tail, needs, counts, up, met, fresh, looked, mark, stamp, move + 1
             )
         # 5. Take it back, or keep it with all that is known about it.
         state, good = _accepts(more + meet, heat, state)
         if not good:
+            # lists and owners as before; depths were not touched yet
             _turn(i, v, old, tail, up, owner, child, after, ahead)
             continue
         meetings += meet

@@ -37,7 +37,7 @@ def grow(roots, first, head, wanted, room, ports, gap, delay, later, passes, tie
         np.zeros(n, np.int64),
         np.zeros(n, np.int64),
     )  # when a node of the tree hears, how long it has told others
-    soon = delay[0] if len(delay) else 1
+    soon = delay[0] if len(delay) else 1  # a tree without arcs, of one node
     for a in range(len(delay)):
         soon = min(soon, delay[a])
     for _ in range(passes):
@@ -52,7 +52,8 @@ def grow(roots, first, head, wanted, room, ports, gap, delay, later, passes, tie
             for _size in range(1, n):
                 best, least, soonest, tail = -1, 0.0, 0, 0
                 for u in range(n):
-                    free = hears[u] + (told[u] // ports if ports else 0)
+                    free = hears[u] + (told[u] // ports if ports else 0)  # so many turns of its ports are taken before
+                    # none of a node that is not in the tree
                     for a in range(first[u], first[u + 1] if hears[u] >= 0 else first[u]):
                         if hears[head[a]] < 0:
                             cost = later * (free + delay[a] - soon) + ties[t, a]
@@ -60,7 +61,7 @@ def grow(roots, first, head, wanted, room, ports, gap, delay, later, passes, tie
                                 cost += (load[wanted[a, j]] + gap[a] - 1) / room[wanted[a, j]]
                             if best < 0 or cost < least:
                                 best, least, soonest, tail = a, cost, free, u
-                if best < 0:
+                if best < 0:  # nothing leads to the nodes that are left
                     break
                 v = head[best]
                 up[t, v], hears[v] = best, soonest + delay[best]

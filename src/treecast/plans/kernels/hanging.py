@@ -21,12 +21,12 @@ def hang(order, far, into, entering, tail, orbit, most, load, needed, up):
         best, least = -1, 1 << 62
         for e in range(into[v], into[v + 1]):
             a = entering[e]
-            if far[tail[a]] == far[v] - 1:
-                cost = 2 * max(0, load[orbit[a]] + 1 - most)
+            if far[tail[a]] == far[v] - 1:  # one arc nearer: a shortest way
+                cost = 2 * max(0, load[orbit[a]] + 1 - most)  # 2 a load, so that it outweighs a new relay
                 if not needed[tail[a]]:
                     cost += 1
                 if cost < least:
                     best, least = a, cost
         up[v] = best
-        needed[tail[best]] = True
+        needed[tail[best]] = True  # so it is asked later in this loop: it is nearer the root
         load[orbit[best]] += 1

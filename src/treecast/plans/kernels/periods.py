@@ -53,16 +53,17 @@ def place(first, after, begin, before, wanted, ranked, colour, period, server, l
     slot = np.full((server[-1], period), -1, np.int64)
     heap, rank, last = np.empty(sends, np.int64), np.empty(sends, np.int64), np.full(sends, -1, np.int64)
     out = np.empty(sends + width, np.int64)
-    for r in range(sends):
+    for r in range(sends):  # ranks on the heap, not numbers: the least is the most urgent
         rank[ranked[r]], began[r], heap[r] = r, -1, r
     size = sends
     while size > 0 and budget > 0:
         # 2. The most urgent one, and when it could begin at the soonest.
         i = ranked[take(heap, 0, size)]
         size -= 1
-        budget -= 1
+        budget -= 1  # each try costs one, so it ends even where no timetable exists
         soonest, step = 0, -1
         for j in range(begin[i], begin[i + 1]):
+            # of one without a place ``began`` is -1, and is no hindrance
             soonest = max(soonest, began[before[j]] + late)
         # 3. The first step at which its resources are free; a period later all is the same.
         for t in range(soonest, soonest + period):
@@ -81,16 +82,17 @@ def place(first, after, begin, before, wanted, ranked, colour, period, server, l
         last[i], count = step, 0
         for j in range(width):
             if _slot_of(slot, server, wanted[i, j], step % period, -1) < 0:
+                # any server will do: the first one's send makes room
                 out[count] = slot[server[wanted[i, j]], step % period]
                 count += 1
         for j in range(first[i], first[i + 1]):
-            if 0 <= began[after[j]] < step + late:
+            if 0 <= began[after[j]] < step + late:  # those without a place are free to come later
                 out[count] = after[j]
                 count += 1
         # 6. Throw them out; they want a place again.
         for k in range(count):
             thrown = out[k]
-            if began[thrown] >= 0:
+            if began[thrown] >= 0:  # it may stand in the list twice, once for each resource
                 for j in range(width):
                     at = began[thrown] % period
                     slot[_slot_of(slot, server, wanted[thrown, j], at, thrown), at] = -1
@@ -101,7 +103,7 @@ def place(first, after, begin, before, wanted, ranked, colour, period, server, l
         began[i] = step
         for j in range(width):
             slot[_slot_of(slot, server, wanted[i, j], step % period, -1), step % period] = i
-    return size
+    return size  # what is left on the heap found no place
 
 
 @njit(arrays=True, work=lambda wanted, period, *others: 20.0 * period * len(wanted))
@@ -121,7 +123,7 @@ def colours(wanted, period, resources, colour):
         u, v = wanted[i, 0], wanted[i, 1]
         # 2. The least colour that is free at each end; a common one, if there is one.
         a = b = period
-        for c in range(period - 1, -1, -1):
+        for c in range(period - 1, -1, -1):  # downwards, so that the least stays
             a, b = c if at[u, c] < 0 else a, c if at[v, c] < 0 else b
         for c in range(period - 1, -1, -1):
             if at[u, c] < 0 and at[v, c] < 0:
@@ -133,7 +135,7 @@ def colours(wanted, period, resources, colour):
             while at[x, now] >= 0:
                 path[count] = at[x, now]
                 side = 1 - side
-                x, now = wanted[path[count], side], a + b - now
+                x, now = wanted[path[count], side], a + b - now  # ``a + b - now``: the other of the two colours
                 count += 1
             # 3. Exchange the two colours along the path: first take all off, so that none is overwritten.
             for k in range(count):

@@ -37,7 +37,7 @@ def route(head, tail, into, entering, taken, room, far, of, goal, weight, start,
         row, begin, stop = of[p], start[p], start[p + 1]
         # 1. Take the way that it has out of the loads.
         for j in range(begin, stop):
-            for k in range(taken.shape[1] if arc[j] >= 0 else 0):
+            for k in range(taken.shape[1] if arc[j] >= 0 else 0):  # -1: no way yet, so nothing to take out
                 load[taken[arc[j], k]] -= weight[p]
         # 2. The cheapest of the shortest ways to each node on such.
         layer[0], low, high = goal[p], 0, 1
@@ -48,7 +48,7 @@ def route(head, tail, into, entering, taken, room, far, of, goal, weight, start,
             for e in range(into[v], into[v + 1]):
                 a = entering[e]
                 u = tail[a]
-                if far[row, u] == far[row, v] - 1:
+                if far[row, u] == far[row, v] - 1:  # u is one arc nearer to the source: on a shortest way
                     state, more = random_below(state, 8)
                     each = 0
                     for k in range(taken.shape[1]):
@@ -62,6 +62,7 @@ def route(head, tail, into, entering, taken, room, far, of, goal, weight, start,
                     if paid < cost[u]:
                         cost[u], by[u] = paid, a
         # 3. Follow it from the source, and count it.
+        # the source is in the last layer, alone
         u = layer[high - 1]  # the source, which is nearest
         for j in range(begin, stop):
             arc[j] = by[u]
@@ -81,10 +82,10 @@ def walk(into, entering, tail, taken, far, of, goal, start, order, load, mix, ar
     A step for each arc into a node of each way. Invariant: ``load`` counts the ways chosen so far. Where ``mix[j]`` is not 0,
     no two of fewer than 8191 arcs into a node have the same turn, as 8191 is a prime: so each ``mix[j]`` is an order of them.
     """
-    for i in range(len(order)):
+    for i in range(len(order)):  # each pair once: what is chosen stays
         p = order[i]
         row, v = of[p], goal[p]
-        for j in range(start[p + 1] - 1, start[p] - 1, -1):
+        for j in range(start[p + 1] - 1, start[p] - 1, -1):  # hop by hop from the goal back to the source
             best, least, last = -1, _DEAR, _MIXED
             for e in range(into[v], into[v + 1]):
                 a = entering[e]

@@ -20,6 +20,7 @@ def _count(a, weight, resource, load, price, steep, room):
     for j in range(resource.shape[1]):
         r = resource[a, j]
         load[r] += weight
+        # capped, so that e^x stays finite: a float64 overflows beyond e^709
         price[r] = math.exp(min(_DEAREST, steep * (load[r] + abs(weight) - room[r]) / room[r]))
 
 
@@ -35,19 +36,21 @@ def _nearest(first, leaving, end, resource, price, later, telling, hears, told, 
     done = np.zeros(nodes, np.bool_)
     for v in range(nodes):
         via[v] = -1
+        # who has it costs as much as it tells late: the sooner it can tell, the cheaper
         cost[v] = later * (hears[v] + (told[v] // ports if ports else 0)) if hears[v] >= 0 else _FAR
     while True:
         u = -1
         for v in range(nodes):
             if not done[v] and cost[v] < _FAR and (u < 0 or cost[v] < cost[u]):
                 u = v
+        # unreachable, or the cheapest wanted node that is not in the tree yet
         if u < 0 or (wanted[u] and hears[u] < 0):
             return u
         done[u] = True
         for i in range(first[u], first[u + 1]):
             a = leaving[i]
             v = end[a]
-            if hears[v] < 0 and not done[v]:
+            if hears[v] < 0 and not done[v]:  # arcs back into the tree help nobody
                 new = cost[u] + later * delay[a]
                 for j in range(resource.shape[1]):
                     new += price[resource[a, j]] * gap[a]
@@ -87,7 +90,7 @@ def grow(
     for turn in range(passes):
         for i in range(trees):
             t = order[turn, i]
-            side = 1 if back[t] else 0
+            side = 1 if back[t] else 0  # against the arcs where data is collected
             # 2. take the tree out, if it is there from the pass before
             for v in range(nodes):
                 if turn > 0 and by[t, v] >= 0:
@@ -96,7 +99,7 @@ def grow(
             left = 0
             for k in range(targets[t], targets[t + 1]):
                 wanted[target[k]] = True
-            for k in range(roots[t], roots[t + 1]):
+            for k in range(roots[t], roots[t + 1]):  # all roots have it in step 0
                 hears[root[k]], wanted[root[k]] = 0, False
             for v in range(nodes):
                 left += wanted[v]
@@ -104,6 +107,7 @@ def grow(
             while left > 0:
                 v = _nearest(
                     first[side],
+                    # the same search forwards and backwards: only the arcs are turned round
                     leaving[side],
                     ends[1 - side],
                     resource,
@@ -119,17 +123,18 @@ def grow(
                 if v < 0:
                     return i
                 count = 0
-                while hears[v] < 0:
+                while hears[v] < 0:  # back to the first node that is in the tree
                     way[count] = v
                     count += 1
                     v = ends[side][via[v]]
+                # from the tree outwards, so that each node knows when its parent hears
                 for k in range(count - 1, -1, -1):
                     v, a = way[k], via[way[k]]
                     u = ends[side][a]
                     by[t, v] = a
                     hears[v] = hears[u] + delay[a] + (told[u] // ports if ports else 0)
                     told[u] += gap[a]
-                    left -= wanted[v]
+                    left -= wanted[v]  # a relay on the way was not wanted
                     wanted[v] = False
                     _count(a, weight[t] * gap[a], resource, load, price, 10.0, room)
     return trees

@@ -20,11 +20,11 @@ def _count(a, more, can, live, place, count):
 
     An arc that can carry nothing any more exchanges places with the last: in constant time, whatever the order.
     """
-    if can[a] == 0:
+    if can[a] == 0:  # its first chunk: it joins the list
         place[a], live[count] = count, a
         count += 1
     can[a] += more
-    if can[a] == 0:
+    if can[a] == 0:  # its last one went: it leaves
         count -= 1
         live[place[a]], place[live[count]] = live[count], place[a]
     return count
@@ -37,7 +37,7 @@ def _awaited(v, c, tail, into, entering, has, can, live, place, listed):
     One step for each arc into the node.
     """
     for e in range(into[v], into[v + 1]):
-        if has[tail[entering[e]], c]:
+        if has[tail[entering[e]], c]:  # only what the tail has was counted
             listed = _count(entering[e], -1, can, live, place, listed)
     return listed
 
@@ -115,7 +115,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
                 listed = _count(a, 1, can, live, place, listed)
     few, some = arcs <= _LOOKED_AT * len(busy), _LOOKED_AT * len(busy)
     while left > 0:
-        if step == most:
+        if step == most:  # the caller set this limit
             return sends, -1
         at, looked, begun, since = 0, 0, sends, others  # 5. Fixed sends of this step come first.
         while others < len(fixed) and fixed[others, 0] == step:
@@ -161,7 +161,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
                         if has[tail[a], c] and not coming[head[a], c] and (best < 0 or held[c] < held[best]):
                             best = c
                     if best < 0:
-                        break
+                        break  # under way in this step already: others bring it
                     for j in range(0 if alone else width):
                         s = find_server(busy, spare, resource[a, j], key[a, j], step)
                         busy[s, 0], busy[s, 1] = step + gap[a], key[a, j]
@@ -170,7 +170,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
                     coming[head[a], best] = True
                     held[best] += 1
                     lacks[head[a]] -= 1
-                    left -= wants[head[a], best]
+                    left -= wants[head[a], best]  # a chunk that nobody wants there is relayed only
                     sent[sends, 0], sent[sends, 1], sent[sends, 2] = step, a, best
                     sends += 1
                     free = together
@@ -187,14 +187,14 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, order, unli
             after = flying[0] // every if coming_in > 0 else most
             if others < len(fixed):
                 after = min(after, fixed[others, 0])
-            after = max(_soonest(busy, step, after), step + 1)
+            after = max(_soonest(busy, step, after), step + 1)  # time goes on at least by one
         while coming_in > 0 and flying[0] // every <= after:  # 10. Arrivals: the arcs of the head can carry more.
             i = take(flying, 0, coming_in) % every
             coming_in -= 1
             j = i - len(fixed)
             a, c = (fixed[i, 1], fixed[i, 2]) if j < 0 else (sent[j, 1], sent[j, 2])
             v, fresh = head[a], c >= 0 and not got[head[a], c]
-            if c < 0 or has[v, c]:
+            if c < 0 or has[v, c]:  # a chunk of no interest, or one that came another way before
                 continue
             has[v, c] = got[v, c] = coming[v, c] = True
             for a in range(first[v], first[v + 1]):

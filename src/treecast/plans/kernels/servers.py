@@ -15,9 +15,10 @@ def find_server(busy, spare, first, key, now):
     A step for each of them.
     """
     found = first
+    # free, or taken under the same key: then both go together
     if busy[first, 0] > now and (key < 0 or busy[first, 1] != key):
         found = -1
-        for s in range(first + 1, first + 1 + spare[first]):
+        for s in range(first + 1, first + 1 + spare[first]):  # mostly none is spare
             if found < 0 and (busy[s, 0] <= now or (key >= 0 and busy[s, 1] == key)):
                 found = s
     return found

@@ -33,13 +33,14 @@ def balanced(first, target, source, into, entering, root, order, depth, flits, p
         high = low
         while high < len(order) and depth[order[high]] == depth[order[low]]:
             high += 1
-        longest = np.argsort(-flits[order[low:high]], kind="mergesort")
+        longest = np.argsort(-flits[order[low:high]], kind="mergesort")  # stable, so that equal ones stay in order
         for i in longest:
             v = order[low + i]
             # 3. Of the parents a level up, one of the least branch.
             for j in range(into[v], into[v + 1]):
                 u = source[entering[j]]
                 if depth[u] == depth[v] - 1 and (
+                    # the root itself is a parent without a branch: others are taken rather
                     parent[v] < 0 or (u != root and load[branch[u]] < load[branch[parent[v]]])
                 ):
                     parent[v], by[v] = u, entering[j]
@@ -101,13 +102,14 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
                 few, least = max(count[u], 1), max(count[best], 1)
                 if way >= 0 and (few > least or (few == least and depth[u] >= depth[best])):
                     continue
+                # climb to the depth of v; if that is v, u hangs below it
                 w = u
                 while depth[w] > depth[v]:
                     w = parent[w]
                 if w != v:
                     best, way = u, entering[j]
             if way < 0:
-                continue
+                continue  # no neighbour is better
             moved = True
             # 3. Take v off the list of its parent, and put it on that of the other one.
             if head[p] == v:
@@ -115,7 +117,7 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
             else:
                 w = head[p]
                 while after[w] != v:
-                    w = after[w]
+                    w = after[w]  # a singly linked list: the one before has to be found
                 after[w] = after[v]
             after[v], head[best] = head[best], v
             parent[v], by[v] = best, way
@@ -123,7 +125,7 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
             count[best] += 1
             # 4. All from v down are so much deeper.
             shift = depth[best] + 1 - depth[v]
-            if shift:
+            if shift:  # 0: all depths below stay
                 stack[0], top = v, 1
                 while top:
                     top -= 1
@@ -140,7 +142,7 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
                 tall, c = 0, head[w]
                 while c >= 0 and tall < height[w]:
                     tall = max(tall, height[c] + 1)
-                    c = after[c]
+                    c = after[c]  # the tallest child of those that are left decides
                 if tall == height[w]:
                     break
                 height[w] = tall
@@ -148,7 +150,7 @@ def bounded(first, target, source, into, entering, order, most, parent, by, swee
             w, tall = best, height[v] + 1
             while w >= 0 and height[w] < tall:
                 height[w] = tall
-                tall += 1
+                tall += 1  # one more arc for each node up
                 w = parent[w]
         if not moved:
             break
@@ -167,7 +169,7 @@ def _prospects(first, target, source, into, entering, informed, depth, order, pr
     """
     # 1. Levels: how far each node is from those that have heard.
     n = len(informed)
-    tail = 0
+    tail = 0  # ``order`` is the queue, begun with all that have heard
     for v in range(n):
         depth[v], prospect[v], count[v] = -1, 0, 0
         if informed[v]:
@@ -187,6 +189,7 @@ def _prospects(first, target, source, into, entering, informed, depth, order, pr
                 tail += 1
     # 2. From the farthest level in: each node, the slowest first, hangs below the one where it costs least.
     high = tail
+    # those of level 1 hang below the ones that have heard, which are not asked
     while high > begun and depth[order[high - 1]] > 1:
         low = high
         while low > 0 and depth[order[low - 1]] == depth[order[high - 1]]:
@@ -242,7 +245,7 @@ def rounds(first, target, source, into, entering, root, parent, by):
     known, fresh, turn, spent, wait = 1, 0, 0, 0, 0
     while known < n:
         # 2. Those that heard last round: their neighbours are near now.
-        for k in range(fresh, known):
+        for k in range(fresh, known):  # only these are new: others told their neighbours before
             u = told[k]
             for j in range(into[u], into[u + 1]):
                 left[source[entering[j]]] -= 1
@@ -256,7 +259,7 @@ def rounds(first, target, source, into, entering, root, parent, by):
         # 3. How urgent each one is, asked anew more and more seldom.
         if wait == 0:
             _prospects(first, target, source, into, entering, informed, depth, order, prospect, count)
-            spent += len(target)
+            spent += len(target)  # prospects cost all arcs, so with many arcs they are asked seldom
             wait = spent // _REFRESHED
         else:
             wait -= 1
@@ -271,15 +274,16 @@ def rounds(first, target, source, into, entering, root, parent, by):
         for k in range(known):
             able += left[told[k]] > 0
         # 5. Pair senders with those that hear, the most urgent first, until all that can send do.
-        urgency = prospect[edge[:edges]] * n + left[edge[:edges]]
+        urgency = prospect[edge[:edges]] * n + left[edge[:edges]]  # of equal prospects, those with more to tell
         joined = 0
         for k in np.argsort(-urgency, kind="mergesort"):
             if joined == able:
                 break
             # a free neighbour that has few others to tell, or else one that is made free
             v = edge[k]
-            turn += 1
+            turn += 1  # a stamp, so that ``seen`` needs no clearing
             queue[0], head, tail, looked, end = v, 0, 1, 0, -1
+            # who finds no free sender within so many arcs waits for another round
             while head < tail and end < 0 and looked < _LOOKED_AT:
                 x = queue[head]
                 head += 1
@@ -290,10 +294,10 @@ def rounds(first, target, source, into, entering, root, parent, by):
                         seen[u] = turn
                         came[u], arc[u] = x, entering[j]
                         if match[u] < 0:
-                            if end < 0 or left[u] < left[end]:
+                            if end < 0 or left[u] < left[end]:  # the free sender with fewest others to tell
                                 end = u
                         else:
-                            queue[tail] = match[u]
+                            queue[tail] = match[u]  # x's turn to look: it may be told by somebody else
                             tail += 1
             if end >= 0:
                 joined += 1
@@ -303,11 +307,12 @@ def rounds(first, target, source, into, entering, root, parent, by):
                 other = match_of[x]
                 match[end], match_of[x] = x, end
                 parent[x], by[x] = end, arc[end]
-                end = other if x != v else -1
+                end = other if x != v else -1  # back at v: all are paired
         # 7. All pairs of this round: they have heard, and are senders from the next round on.
         for k in range(edges):
             v = edge[k]
             if match_of[v] >= 0:
+                # pairs are parted: the senders are free in the next round
                 match[match_of[v]] = -1
                 match_of[v] = -1
                 informed[v] = True
@@ -330,15 +335,15 @@ def heaviest_first(order, start, child, flits):
     need, below, child = np.zeros(len(flits), np.int64), flits.copy(), child.copy()
     for i in range(len(order) - 1, -1, -1):
         v = order[i]
-        mine = child[start[v] : start[v + 1]][::-1]
+        mine = child[start[v] : start[v + 1]][::-1]  # reversed, and sorted stably: of equal ones the later comes first
         few = mine[np.argsort(-below[mine], kind="mergesort")]
-        few = few[np.argsort(-need[few], kind="mergesort")]
+        few = few[np.argsort(-need[few], kind="mergesort")]  # the second sort decides, and keeps the first among equals
         for k in range(len(few)):
             need[v] = max(need[v], need[few[k]] + k + 1)
             below[v] += below[few[k]]
         child[start[v] : start[v + 1]] = few
     found = np.empty(len(order), np.int32)
-    found[0], tail = order[0], 1
+    found[0], tail = order[0], 1  # ``found`` is its own queue: breadth first
     for i in range(len(order)):
         v = found[i]
         for k in range(start[v], start[v + 1]):

@@ -25,6 +25,7 @@ def _augment(room, flow, i, left, sink, most, ahead, queue):
     """
     n, low, high = len(left), 0, 0
     for v in range(n):
+        # sinks point to themselves: there a way ends
         ahead[v] = -1
         if sink[v] == 1:
             ahead[v] = v
@@ -33,7 +34,7 @@ def _augment(room, flow, i, left, sink, most, ahead, queue):
     while low < high:
         w = queue[low]
         low += 1
-        if left[w] > 0:
+        if left[w] > 0:  # here a way can begin
             sent, u = min(most, left[w]), w
             while ahead[u] != u:
                 sent = min(sent, room[u, ahead[u]] - flow[i, u, ahead[u]])
@@ -48,7 +49,7 @@ def _augment(room, flow, i, left, sink, most, ahead, queue):
         for u in range(n):
             if ahead[u] < 0 and room[u, w] > flow[i, u, w]:
                 ahead[u] = w
-                queue[high] = u
+                queue[high] = u  # flow back along an arc frees it: then ``flow`` is negative and the room is more
                 high += 1
     return 0
 
@@ -57,7 +58,7 @@ def _augment(room, flow, i, left, sink, most, ahead, queue):
 def _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
     """Let ``flow[i]`` be one of all that the source gives to the i-th rank; return whether there is such a flow.
 
-    A search for each piece of flow.
+    A search for each piece of flow: O(pieces × N²).
     """
     n, need = len(left), 0
     for u in range(n):
@@ -81,16 +82,16 @@ def _more(room, flow, i, begins, also, ends, most, spare, left, sink, ahead, que
     ``begins``, ``also``: where it comes from; ``sink`` has the rank, and all in ``ends`` are sinks, too. ``spare[0]`` has the
     flow that is tried.
 
-    A search for each piece of flow that is found, after a copy of the flow, O(N²).
+    A search for each piece of flow that is found, after a copy of the flow: O((1 + pieces) N²).
     """
     n = len(left)
     for u in range(n):
         left[u] = 0
         for v in range(n):
             spare[0, u, v] = flow[i, u, v]
-    left[begins] = left[also] = _NO_END
+    left[begins] = left[also] = _NO_END  # the flow asked for may be of any size
     for v in ends:
-        sink[v] = 1
+        sink[v] = 1  # the rank stays a sink beside them
     found = 0
     while found < most:
         sent = _augment(room, spare, 0, left, sink, most - found, ahead, queue)
@@ -107,9 +108,9 @@ def _can_split(a, w, b, room, flow, ranks, spare, left, sink, ahead, queue, ends
     A set of nodes that a and b are in, but not w, loses as much of its arcs outwards; so does one that w is in, but not a and
     b.
 
-    Two questions to each rank: O(ranks) flows. It stops as soon as nothing can go.
+    Two questions to each rank: O(ranks) flows of O(N²) each search. It stops as soon as nothing can go.
     """
-    most = min(room[a, w], room[w, b])
+    most = min(room[a, w], room[w, b])  # no more than both arcs have
     for i in range(len(ranks)):
         if most == 0:
             break
@@ -119,7 +120,7 @@ def _can_split(a, w, b, room, flow, ranks, spare, left, sink, ahead, queue, ends
         sink[ranks[i]] = 1
         ends[0], ends[1] = a, b
         most = _more(room, flow, i, w, w, ends, most, spare, left, sink, ahead, queue)
-        if most > 0 and ranks[i] != a and ranks[i] != b:
+        if most > 0 and ranks[i] != a and ranks[i] != b:  # a rank that is a or b is in no such set
             for u in range(len(left)):
                 sink[u] = 0
             # sets with w in them, but not a and b
@@ -152,12 +153,12 @@ def split_off(room, ranks, relays, gives, log):
         # 2. For each relay: as much of each pair of arcs as can go past it.
         for b in range(n):
             for a in range(n):
-                if a == b or room[a, w] == 0 or room[w, b] == 0:
+                if a == b or room[a, w] == 0 or room[w, b] == 0:  # an arc from a node to itself would help nobody
                     continue
                 moved = _can_split(a, w, b, room, flow, ranks, spare, left, sink, ahead, queue, ends)
                 if moved == 0:
                     continue
-                if count == len(log):
+                if count == len(log):  # the caller comes back with a longer log
                     return -2, -1
                 # 3. Put it there, and note it; flows that no longer fit are found anew.
                 room[a, w] -= moved
@@ -167,6 +168,7 @@ def split_off(room, ranks, relays, gives, log):
                 count += 1
                 for i in range(len(ranks)):
                     fits = flow[i, a, w] <= room[a, w] and flow[i, w, b] <= room[w, b]
+                    # impossible where ``_can_split`` is right; then the caller is told which relay
                     if not fits and not _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
                         return count, w
         # 4. What is left at the relay is of no use.
@@ -175,6 +177,7 @@ def split_off(room, ranks, relays, gives, log):
             rest += room[u, w] + room[w, u]
             room[u, w] = room[w, u] = 0
         for i in range(len(ranks)):
+            # other flows still stand: nothing was taken from them
             if rest > 0 and not _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
                 return count, w
     return count, -1

@@ -54,7 +54,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
     size, waiting, first_rank = np.zeros(pools, np.int64), np.empty(pools, np.int32), np.empty(pools, np.int32)
     ready, count, step, left, end, pending = 0, 0, 0, sends, 0, 0
     one, other = np.full(pools, -1, np.int32), np.full(len(pool), -1, np.int32)  # an arc of each pool; another of its
-    for a in range(len(pool) - 1, -1, -1):
+    for a in range(len(pool) - 1, -1, -1):  # from the last to the first, so that arcs are asked in their order
         other[a], one[pool[a]] = one[pool[a]], a
     for i in range(sends):  # 3. What waits for nobody is ready, or stays first.
         rank[ranked[i]] = i
@@ -72,18 +72,18 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
             p = pool[arc[fresh[i]]]
             put(heap, room[p], size[p], rank[fresh[i]])
             size[p] += 1
-            if size[p] == 1:
+            if size[p] == 1:  # the first in this heap: the pool joins those that are asked
                 waiting[count] = p
                 count += 1
-        if count == 0 and pending == 0:
+        if count == 0 and pending == 0:  # all that is left waits for something in a circle
             return -1
         for i in range(count):  # 5. Pools are asked in the order of their best sends.
             first_rank[i] = heap[room[waiting[i]]]
         if not alone:
-            first_rank[:count].sort()
+            first_rank[:count].sort()  # the best send of all pools is asked first: it may take what others want
         begun, soonest = 0, -1  # 6. Begin what finds its resources free.
         for i in range(count):
-            p = pool[arc[ranked[first_rank[i]]]]
+            p = pool[arc[ranked[first_rank[i]]]]  # the rank tells the send, and that its pool
             a = one[p]
             while a >= 0 and size[p] > 0:
                 free = True
@@ -91,7 +91,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
                     r = resource[a, j]
                     if busy[r, 0] > step and (key[a, j] < 0 or busy[r, 1] != key[a, j]):
                         if spare[r] > 0 and find_server(busy, spare, r, key[a, j], step) >= 0:  # another server
-                            continue
+                            continue  # this resource is no hindrance
                         soonest = busy[r, 0] if soonest < 0 else min(soonest, busy[r, 0])
                         for s in range(r + 1, r + 1 + spare[r]):
                             soonest = min(soonest, busy[s, 0])
@@ -110,7 +110,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
                         r = resource[a, j]
                         if spare[r] > 0:
                             r = find_server(busy, spare, r, key[a, j], step)
-                        busy[r, 0], busy[r, 1] = max(until, busy[r, 0]), key[a, j]
+                        busy[r, 0], busy[r, 1] = max(until, busy[r, 0]), key[a, j]  # or the other send's end
                     free = together and size[p] > 0
                 a = other[a]
         kept = 0  # 7. Pools that still have something wait on.
@@ -128,7 +128,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
             for k in range(len(stay)):
                 if at[2, k] < at[3, k] and (soonest < 0 or since[under_way[1, at[2, k]]] + stay[k] < soonest):
                     soonest = since[under_way[1, at[2, k]]] + stay[k]
-            step = max(soonest, step + 1)
+            step = max(soonest, step + 1)  # never backwards, though something may be free already by then
         else:
             step += 1
         for k in range(len(lag)):  # 9. What has arrived frees those that wait for it.
@@ -136,7 +136,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late,
                 i = under_way[0, at[0, k]]
                 at[0, k] += 1
                 pending -= 1
-                for j in range(first[i], first[i + 1]):
+                for j in range(first[i], first[i + 1]):  # one arrival less to wait for
                     waits[after[j]] -= 1
                     if waits[after[j]] == 0:
                         other_k = of_stay[arc[after[j]]]
