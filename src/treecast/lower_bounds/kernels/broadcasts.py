@@ -33,14 +33,16 @@ def cheapest(distance, steps):
     inside, entered = np.full((steps + 1, 1 << n, n), FAR, np.int16), np.full((steps + 1, 1 << n, n), FAR, np.int16)
     size = np.zeros(1 << n, np.int64)
     for whole in range(1, 1 << n):
-        size[whole] = size[whole >> 1] + (whole & 1)
+        size[whole] = size[whole >> 1] + (whole & 1)  # one bit less, looked up
     for v in range(n):
         inside[0, 1 << v, v] = 0
     for t in range(steps + 1):
         # 2. What a set may have: at most 2^t nodes, and at least all but the 2^steps - 2^t that can hear elsewhere.
+        # few and half: the same of a part, which has one step less
         fewest, most = n - ((1 << steps) - (1 << t)), 1 << t
         few, half = n - ((1 << steps) - (1 << t) // 2), (1 << t) // 2
         for whole in range(1, 1 << n):
+            # no such set in an optimal broadcast; with all steps only the whole set counts
             if not fewest <= size[whole] <= most or (t == steps and size[whole] < n):
                 continue
             # 3. Its first message divides the set.
@@ -50,13 +52,14 @@ def cheapest(distance, steps):
                 part = (whole - 1) & whole
                 while part:
                     rest = whole ^ part
-                    if few <= size[part] <= half and few <= size[rest] <= half:
+                    if few <= size[part] <= half and few <= size[rest] <= half:  # else one of the two is FAR anyway
                         for s in range(n):
                             here[s] = min(here[s], inside[t - 1, part, s] + entered[t - 1, rest, s])
-                    part = (part - 1) & whole
+                    part = (part - 1) & whole  # the next smaller mask within ``whole``
             # 4. From outside, by way of each of its nodes.
             for b in range(n):
                 if whole >> b & 1:
                     for s in range(n):
+                        # the message itself costs its distance
                         entered[t, whole, s] = min(entered[t, whole, s], distance[s, b] + here[b])
     return inside, entered

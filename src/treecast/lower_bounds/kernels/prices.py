@@ -15,7 +15,7 @@ _FAR = 1e18  # more than any path costs
 def _list_into(x, first, after, tail, into, entering, of, arcs):
     """List in ``arcs`` those that lead into component x from others; return how many there are.
 
-    A step for each arc into a node of the component.
+    O(arcs into the nodes of the component).
     """
     count, v = 0, first[x]
     while v >= 0:
@@ -62,46 +62,48 @@ def _tree(tail, head, into, entering, rest, root, wanted, by):
             # 2. The component at the end of the path pays for its cheapest arc.
             x = path[length - 1]
             many = _list_into(x, first, after, tail, into, entering, of, arcs)
-            if many == 0:
+            if many == 0:  # nobody can reach it
                 return -1.0
             best = arcs[0]
             for i in range(1, many):
                 a = arcs[i]
+                # of equal prices the first, whatever the order of the list
                 if rest[a] < rest[best] or (rest[a] == rest[best] and a < best):
                     best = a
             low = rest[best]
             total += low
             for i in range(many):
-                rest[arcs[i]] -= low
+                rest[arcs[i]] -= low  # reduced prices: what was paid is paid for all arcs into it
             chosen[x] = best
             # 3. The arc comes from one that is settled, or from a new one, which pays next; else it closes a circle,
             # which becomes one.
             y = of[tail[best]]
             if settled[y] != 0:
                 for i in range(length):
-                    settled[path[i]] = 1
+                    settled[path[i]] = 1  # all on the path hang from what is settled
                 length = 0
             elif place[y] < 0 and (y >= nodes or wanted[y] != 0):
                 path[length], place[y] = y, length
                 length += 1
             else:
+                # a node that nobody wants, or one on the path: from there on all become one
                 low_end = place[y] if place[y] >= 0 else length - 1
                 up[y], first[count], last[count] = count, first[y], last[y]
                 for i in range(low_end, length):
-                    up[path[i]] = count
+                    up[path[i]] = count  # lists are joined in O(1)
                     if path[i] != y:
                         after[last[count]], last[count] = first[path[i]], last[path[i]]
                 v = first[count]
                 while v >= 0:
-                    of[v] = count
+                    of[v] = count  # from now on they answer as the new component
                     v = after[v]
                 path[low_end], place[count], length = count, low_end, low_end + 1
                 count += 1
     for i in range(count - 1, -1, -1):  # 4. An arc into a component enters one part, which needs no other.
-        if chosen[i] >= 0:
+        if chosen[i] >= 0:  # -1: a part that chose nothing
             x = head[chosen[i]]
             while x != i:
-                chosen[x] = chosen[i]
+                chosen[x] = chosen[i]  # the parts in which the head lies hear by this arc, not by their own
                 x = up[x]
     for v in range(nodes):
         by[v] = chosen[v]
@@ -112,7 +114,7 @@ def _tree(tail, head, into, entering, rest, root, wanted, by):
 def _reaches(tail, head, root, wanted):
     """Return whether a root reaches all wanted nodes, by passes over the arcs until one finds nothing new.
 
-    A pass costs the arcs, twice; there are as many passes as the way turns round in their order.
+    O(arcs) a pass, twice; there are as many passes as the way turns round in their order.
     """
     found, is_new, missing = np.zeros(len(wanted), np.int8), True, 0
     found[root] = 1
@@ -133,7 +135,7 @@ def trees(tail, head, into, entering, price, roots, times, wanted, use):
 
     It is -1 where a wanted node cannot be reached. The arcs that enter v are ``entering[into[v]] … entering[into[v+1]-1]``.
 
-    A tree for each root: O(roots nodes arcs).
+    A tree for each root: O(roots nodes arcs). Invariant: ``rest`` is ``price`` again before each tree.
     """
     by, rest, total = np.empty(len(wanted), np.int32), np.empty(len(tail), np.float64), 0.0
     every = True
@@ -146,7 +148,7 @@ def trees(tail, head, into, entering, price, roots, times, wanted, use):
             rest[a] = price[a]
         paid = _tree(tail, head, into, entering, rest, roots[i], wanted, by)
         if paid < 0:
-            return -1.0
+            return -1.0  # a node that was to be reached has no arc into it
         total += paid * times[i]
         for v in range(len(by)):
             if by[v] >= 0:
@@ -178,7 +180,7 @@ def paths(tail, head, first, leaving, price, roots, need, use):
             for v in range(nodes):
                 if done[v] == 0 and far[v] < _FAR and (u < 0 or far[v] < far[u]):
                     u = v
-            if u < 0:
+            if u < 0:  # the others cannot be reached
                 break
             done[u], order[count], count = 1, u, count + 1
             for j in range(first[u], first[u + 1]):
@@ -186,11 +188,11 @@ def paths(tail, head, first, leaving, price, roots, need, use):
                 if far[u] + price[a] < far[head[a]]:
                     far[head[a]], by[head[a]] = far[u] + price[a], a
         # 2. Add up what passes each arc, the farthest node first.
-        for j in range(count - 1, 0, -1):
+        for j in range(count - 1, 0, -1):  # not the root, which is ``order[0]``
             v = order[j]
-            total += need[i, v] * far[v]
+            total += need[i, v] * far[v]  # each chunk pays for its whole way
             use[by[v]] += flow[v]
-            flow[tail[by[v]]] += flow[v]
+            flow[tail[by[v]]] += flow[v]  # what v passes on comes through the node above it
         for v in range(nodes):
             if need[i, v] > 0 and far[v] >= _FAR:
                 return -1.0

@@ -12,7 +12,7 @@ _FAR = 1e300  # more than any way costs
 def _behind(start, first, entering, tail, rest, is_root, mark, found):
     """Find all nodes that reach ``start`` free of charge; return how many there are, or -1 if a root is among them.
 
-    A breadth-first search: each arc into a node found. ``mark`` is all False again when it returns.
+    A breadth-first search: O(arcs into the nodes found). ``mark`` is all False again when it returns.
     """
     count, at = 1, 0
     found[0] = start
@@ -65,16 +65,17 @@ def pay(first, entering, tail, head, price, roots, root, targets, target, paid, 
         while left > 0:
             order = np.argsort(size, kind="mergesort")  # of as many, the first: as whoever checks it does
             for k in order:
-                if size[k] > nodes:
+                if size[k] > nodes:  # a root reaches it: done
                     continue
                 count = _behind(target[low + k], first, entering, tail, rest, is_root, mark, found)
                 if count < 0:
-                    size[k] = nodes + 1
+                    size[k] = nodes + 1  # greater than any set: it stays last
                     left -= 1
                     continue
                 size[k] = count
                 for j in range(count):
                     mark[found[j]] = True
+                # only arcs from outside: those within the set help nobody
                 least = _FAR
                 for j in range(count):
                     for e in range(first[found[j]], first[found[j] + 1]):
@@ -83,6 +84,7 @@ def pay(first, entering, tail, head, price, roots, root, targets, target, paid, 
                             least = rest[a]
                 if least < _FAR:
                     paid[i] += least
+                    # the same price off all arcs into the set: one of them at least is free of charge then
                     for j in range(count):
                         for e in range(first[found[j]], first[found[j] + 1]):
                             a = entering[e]
@@ -93,7 +95,7 @@ def pay(first, entering, tail, head, price, roots, root, targets, target, paid, 
                                     rest[a] = 0.0
                 for j in range(count):
                     mark[found[j]] = False
-                if least == _FAR:
+                if least == _FAR:  # no arc leads into the set
                     return False
         # 2. a tree over the arcs that cost nothing any more: each target by its cheapest way back to what is there
         reached[:] = is_root
@@ -106,7 +108,7 @@ def pay(first, entering, tail, head, price, roots, root, targets, target, paid, 
                 for v in range(nodes):
                     if not done[v] and cost[v] < _FAR and (u < 0 or cost[v] < cost[u]):
                         u = v
-                if u < 0 or reached[u]:
+                if u < 0 or reached[u]:  # the cheapest way has come to what is there
                     break
                 done[u] = True
                 for e in range(first[u], first[u + 1]):
@@ -115,6 +117,7 @@ def pay(first, entering, tail, head, price, roots, root, targets, target, paid, 
                     # 1e-9 an arc: of ways of one price, the one of the fewest arcs
                     if rest[a] <= 0 and not done[v] and cost[u] + price[a] + 1e-9 < cost[v]:
                         cost[v], via[v] = cost[u] + price[a] + 1e-9, a
+            # from what is there on to the target, forwards along ``head``
             while u >= 0 and via[u] >= 0:
                 a = via[u]
                 use[i, a] += 1

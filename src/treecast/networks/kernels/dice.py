@@ -12,6 +12,7 @@ def next_state(state):
 
     Three shifts. NumPy's and the compiler's words drop what a shift pushes out; the masks do so for Python's numbers.
     """
+    # 13, 7, 17: Marsaglia's triple with the full period 2^64 - 1
     state ^= (state << np.uint64(13)) & np.uint64(0xFFFFFFFFFFFFFFFF)
     state ^= state >> np.uint64(7)
     return state ^ ((state << np.uint64(17)) & np.uint64(0xFFFFFFFFFFFFFFFF))
@@ -25,7 +26,7 @@ def random_below(state, stop):
     here.
     """
     state = next_state(state)
-    return state, np.int64(state >> np.uint64(33)) % stop
+    return state, np.int64(state >> np.uint64(33)) % stop  # 33 bits away: the number is positive as an int64
 
 
 @njit
@@ -35,7 +36,7 @@ def shuffle(items, count, state):
     From the last item down each changes places with one of those up to it: all orders are as likely (Fisher & Yates). One
     draw an item.
     """
-    for i in range(count - 1, 0, -1):
+    for i in range(count - 1, 0, -1):  # the item may stay where it is
         state, j = random_below(state, i + 1)
         items[i], items[j] = items[j], items[i]
     return state

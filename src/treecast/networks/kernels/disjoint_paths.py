@@ -32,9 +32,10 @@ def _one_more(first, target, source, into, entering, root, goal, price, used, lo
     nodes = len(first) - 1
     far, by = np.full(nodes, _FAR, np.int64), np.zeros(nodes, np.int64)
     waiting, queue = np.zeros(nodes, np.bool_), np.zeros(nodes + 1, np.int32)
-    size, low, high = len(queue), 0, 1
+    size, low, high = len(queue), 0, 1  # one more place than nodes: a full ring is not taken for an empty one
     far[root], queue[0] = 0, root
     straight = False
+    # a second arc from root to goal would be the same link once more
     for a in range(first[root], first[root + 1]):
         straight = straight or (lone and used[a] and target[a] == goal)
     while low != high:
@@ -42,11 +43,12 @@ def _one_more(first, target, source, into, entering, root, goal, price, used, lo
         v = queue[low]
         low = (low + 1) % size
         waiting[v] = False
-        if v == goal:
+        if v == goal:  # nothing goes on from the goal
             continue
         out, back = first[v + 1] - first[v], into[v + 1] - into[v]
         for i in range(back + out):  # ways are called back before they go on
             a = entering[into[v] + i] if i < back else first[v] + i - back
+            # used arcs go only backwards, unused ones only forwards
             if used[a] != (i < back) or (straight and v == root and target[a] == goal):
                 continue
             w, there = (source[a], far[v] - price[a]) if i < back else (target[a], far[v] + price[a])
@@ -55,9 +57,10 @@ def _one_more(first, target, source, into, entering, root, goal, price, used, lo
                 if not waiting[w]:
                     waiting[w], queue[high] = True, w
                     high = (high + 1) % size
-    if far[goal] == _FAR:
+    if far[goal] == _FAR:  # no way is left, with whatever changes
         return -1
     # 3. Change the arcs along the way.
+    # back from the goal, as ``by`` leads
     v = goal
     while v != root:
         a = by[v]
@@ -72,15 +75,15 @@ def _one_more(first, target, source, into, entering, root, goal, price, used, lo
 def least_lengths(first, target, source, into, entering, root, goals, price, lengths):
     """Fill in the least total price of 1, 2 … ways from ``root`` to each goal, int64 (goals, most); -1: not so many.
 
-    A search for each goal and way.
+    O(goals × most) searches. ``lone`` keeps parallel arcs from counting as several links.
     """
     for g in range(len(goals)):
         used = np.zeros(len(target), np.bool_)
         total, more = 0, 0
         for x in range(lengths.shape[1]):
-            if more >= 0:
+            if more >= 0:  # once there is no more, there is none later
                 more = _one_more(first, target, source, into, entering, root, goals[g], price, used, True)
-            total += more
+            total += more  # the price of all ways together, not of the last
             lengths[g, x] = total if more >= 0 else -1
 
 
@@ -88,7 +91,7 @@ def least_lengths(first, target, source, into, entering, root, goals, price, len
 def arcs_of_paths(first, target, source, into, entering, root, goal, price, used, copies):
     """Mark in ``used`` the arcs of so many ways from ``root`` to ``goal``; return how many ways there are, at most that.
 
-    A search for each way.
+    O(copies) searches.
     """
     found = 0
     while found < copies and _one_more(first, target, source, into, entering, root, goal, price, used, True) >= 0:
@@ -100,15 +103,16 @@ def arcs_of_paths(first, target, source, into, entering, root, goal, price, used
 def _count(a, more, table, taken, room, begin, sharing, load, price, inner):
     """Count a way over an arc more, or less; the arcs that share its resources cost more, or less.
 
-    A step for each arc that shares a resource.
+    O(resources of the arc × arcs that share one).
     """
-    last = len(table) - 1
+    last = len(table) - 1  # beyond its end the table goes on with its last price
     for k in range(taken.shape[1]):
         r = taken[a - inner, k]
+        # whole sends per unit of room: what a few more ways cost is nothing until the next is full
         change = table[min((load[r] + more) // room[r], last)] - table[min(load[r] // room[r], last)]
         load[r] += more
         for i in range(begin[r], begin[r + 1]):
-            price[sharing[i] + inner] += change
+            price[sharing[i] + inner] += change  # arcs inside of split nodes come first, and take nothing
 
 
 @njit(work=lambda network, ends, order, copies, *others: 8 * len(network[1]) * len(order) * copies)
@@ -136,6 +140,7 @@ def priced_disjoint_paths(network, ends, order, copies, table, taken, room, shar
         for x in range(copies):
             total += length[p, x]
         for j in range(total):
+            # its own ways would be in its own way else
             _count(way[p, j], -1, table, taken, room, begin, sharers, load, price, inner)
         for _ in range(copies):
             if _one_more(first, target, source, behind, entering, start[p], goal[p], price, used, inner > 0) < 0:
@@ -145,11 +150,12 @@ def priced_disjoint_paths(network, ends, order, copies, table, taken, room, shar
         for x in range(copies):
             u, begun = start[p], j
             while u != goal[p]:
+                # the ways share no arc, so any used arc from u belongs to one of them
                 a = first[u]
                 while not used[a]:
                     a += 1
-                used[a], u = False, target[a]
-                if a >= inner:
+                used[a], u = False, target[a]  # taken off, so that ``used`` is clear for the next pair
+                if a >= inner:  # arcs within split nodes are no hops
                     way[p, j] = a
                     _count(a, 1, table, taken, room, begin, sharers, load, price, inner)
                     j += 1

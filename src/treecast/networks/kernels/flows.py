@@ -31,7 +31,7 @@ def distances(first, head, starts, avoided, far):
         low += 1
         for a in range(first[u], first[u + 1]):
             v = head[a]
-            if far[v] < 0 and v != avoided:
+            if far[v] < 0 and v != avoided:  # nodes reached before are no farther
                 far[v] = far[u] + 1
                 queue[high] = v
                 high += 1
@@ -47,6 +47,7 @@ def _one_more(v, first, head, tail, into, entering, begins, flow, tick, seen, be
     A breadth-first search backwards: O(nodes + arcs). Stamps save clearing ``seen``, and ticks save clearing ``flow``.
     """
     # 1. A new stamp for this search.
+    # stamps grow over all searches; the last entry of ``seen`` remembers the latest
     stamp = seen[len(seen) - 1] + 1
     seen[len(seen) - 1] = stamp
     low, high, w = 0, 1, v
@@ -56,7 +57,7 @@ def _one_more(v, first, head, tail, into, entering, begins, flow, tick, seen, be
         # 2. Back over arcs without flow; forwards over those with, whose way is called back.
         w = queue[low]
         low += 1
-        if begins[w]:
+        if begins[w]:  # here a way may begin: the search is over
             break
         for a in range(first[w], first[w + 1]):
             if flow[a] == tick and seen[head[a]] != stamp:
@@ -69,9 +70,10 @@ def _one_more(v, first, head, tail, into, entering, begins, flow, tick, seen, be
                 seen[tail[a]], before[tail[a]] = stamp, a
                 queue[high] = tail[a]
                 high += 1
-    if not begins[w]:
+    if not begins[w]:  # the last node in the queue, if none was a beginning
         return False
     # 3. Change the flow along the way found.
+    # along the way from its beginning to v
     while w != v:
         a = before[w]
         if a >= 0:
@@ -110,5 +112,6 @@ def fewest_ways(first, head, tail, into, entering, order, start, most):
             found += 1
         if found < fewest:
             fewest, where = found, v
+        # later nodes may begin their ways here, as ``fewest`` ways lead to it
         begins[v] = True
     return fewest, where

@@ -21,6 +21,7 @@ def put(heap, base, size, value):
 
 
 @njit
+# no value is above its own place: the last one sinks into the gap of the first
 def take(heap, base, size):
     """Take the least value off a heap.
 
@@ -31,7 +32,7 @@ def take(heap, base, size):
     at, size = 0, size - 1
     while 2 * at + 1 < size:
         less = 2 * at + 1
-        if less + 1 < size and heap[base + less + 1] < heap[base + less]:
+        if less + 1 < size and heap[base + less + 1] < heap[base + less]:  # the smaller of the two below
             less += 1
         if heap[base + less] >= last:
             break

@@ -23,16 +23,17 @@ def _change(state, i, tick, first, into, entering, flow, held):
 
     Searches try the arcs that enter in turn, each search another one first.
 
-    In constant time.
+    O(1).
     """
     nodes = len(into) - 1
     t, u = state // nodes, state % nodes
     back, out = into[u + 1] - into[u], first[u + 1] - first[u]
     if i < back:
+        # ``tick`` turns the order, the same in search and change
         flow[t - 1, entering[into[u] + (i + tick) % back]] = 1
-    elif i == back:
+    elif i == back:  # the unit came here a step before, and waited
         held[t - 1, u] += 1
-    elif i <= back + out:
+    elif i <= back + out:  # counted from behind the arcs that enter and the wait
         flow[t, first[u] + i - back - 1] = 0
     else:
         held[t, u] -= 1
@@ -56,35 +57,37 @@ def _nearest_way(v, first, head, tail, into, entering, far, flow, held, seen, ti
     while top >= 0:
         state = stack[top]
         t, u = state // nodes, state % nodes
-        if far[u] == 0:
+        if far[u] == 0:  # the root has units at all times: the way is found
             break
         # 2. The next move of the state on top, if it can be made; after the last one go back.
         i = place[state]
-        place[state] = i + 1
+        place[state] = i + 1  # the next time another one
         back, out = into[u + 1] - into[u], first[u + 1] - first[u]
         other = -1
         if i < back:
             a = entering[into[u] + (i + tick) % back]
             w = tail[a]
+            # nearer the root, in time, and free in the step before
             if t > 0 and far[w] >= 0 and far[w] < far[u] and far[w] < t and flow[t - 1, a] == 0:
                 other = state - nodes - u + w
         elif i == back:
-            if far[u] < t:
+            if far[u] < t:  # later than that it could not have been here
                 other = state - nodes
         elif i <= back + out:
             a = first[u] + i - back - 1
-            if t < steps and flow[t, a] == 1:
+            if t < steps and flow[t, a] == 1:  # in the last step nothing leaves any more
                 other = state + nodes - u + head[a]
         elif i == back + out + 1:
             if t < steps and held[t, u] > 0:
                 other = state + nodes
         else:
-            top -= 1
+            top -= 1  # a dead end: it stays seen, so nobody comes again
         if other >= 0 and seen[other] != tick:
             seen[other], place[other] = tick, 0
             top += 1
             stack[top] = other
     # 3. Carry out the moves on the way.
+    # the place was counted on when the move was made
     for j in range(top):
         _change(stack[j], place[stack[j]] - 1, tick, first, into, entering, flow, held)
     return top >= 0
@@ -99,19 +102,19 @@ def _cheapest_way(v, first, head, tail, into, entering, far, flow, held, seen, t
     """
     # 1. Begin at the node in the last step; the queue is a ring.
     steps, nodes, size = len(flow), len(far), len(queue)
-    start, end = len(flow) * nodes + v, -1
+    start, end = len(flow) * nodes + v, -1  # as ``steps``
     low, high = 0, 1
     queue[0], seen[start], cost[start] = start, tick, 0
     waiting = np.zeros(size, np.bool_)
     while low != high:
         # 2. The next state; at the root the cheapest counts.
         state = queue[low]
-        low = (low + 1) % size
+        low = (low + 1) % size  # a ring: what comes to the front steps back over its end
         waiting[state] = False
         if far[state % nodes] == 0:
             if end < 0 or cost[state] < cost[end]:
                 end = state
-            continue
+            continue  # from the root nothing goes on
         t, u = state // nodes, state % nodes
         back, out = into[u + 1] - into[u], first[u + 1] - first[u]
         for i in range(back + out + 2):
@@ -131,11 +134,12 @@ def _cheapest_way(v, first, head, tail, into, entering, far, flow, held, seen, t
                     other, more = state + nodes - u + head[a], -1
             elif t < steps and held[t, u] > 0:
                 other = state + nodes
+            # a state of another search counts as not seen
             if other >= 0 and (seen[other] != tick or cost[state] + more < cost[other]):
                 seen[other], cost[other], before[other], place[other] = tick, cost[state] + more, state, i
                 if not waiting[other]:
                     waiting[other] = True
-                    if low != high and cost[other] < cost[queue[low]]:
+                    if low != high and cost[other] < cost[queue[low]]:  # cheaper than the next: to the front
                         low = (low - 1) % size
                         queue[low] = other
                     else:
@@ -145,7 +149,7 @@ def _cheapest_way(v, first, head, tail, into, entering, far, flow, held, seen, t
     state = end
     while state >= 0 and state != start:
         _change(before[state], place[state], tick, first, into, entering, flow, held)
-        state = before[state]
+        state = before[state]  # towards v, as ``before`` leads
     return end >= 0
 
 
@@ -164,18 +168,19 @@ def send(first, head, tail, into, entering, far, order, units, most, flow, held)
     O(units nodes steps arcs).
     """
     # 1. As many units as can be go shortest ways, the nodes in order.
-    states = (len(flow) + 1) * len(far)
+    states = (len(flow) + 1) * len(far)  # one more than steps: a unit arrives at the end of the last
     seen, place, stack = np.zeros(states, np.int32), np.zeros(states, np.int32), np.zeros(states, np.int64)
     before, cost = np.zeros(states, np.int64), np.zeros(states, np.int32)
     there, tick, left = np.zeros(len(order), np.int64), 0, units * len(order)
-    for i in range(len(order)):
+    for i in range(len(order)):  # first pass: depth first, cheap, and each arc leads away from the root
         while there[i] < units:
-            tick += 1
+            tick += 1  # a stamp for each search
             if not _nearest_way(order[i], first, head, tail, into, entering, far, flow, held, seen, tick, place, stack):
                 break
             there[i] += 1
             left -= 1
     # 2. The others go any ways.
+    # an estimate of the slower searches' time, before any is made
     if left * len(flow) * len(head) > most:
         return -1
     for i in range(len(order)):
@@ -184,7 +189,7 @@ def send(first, head, tail, into, entering, far, order, units, most, flow, held)
             if not _cheapest_way(
                 order[i], first, head, tail, into, entering, far, flow, held, seen, tick, place, stack, before, cost
             ):
-                return left
+                return left  # no more can come: the caller learns how many are missing
             there[i] += 1
             left -= 1
     return 0

@@ -31,26 +31,27 @@ def order_nodes(first, head, order, near, need):
         widest = max(widest, first[u + 1] - first[u])
     # a queue for each number of neighbours; nodes that have found more neighbours meanwhile are passed over
     begin, end = np.zeros(widest + 2, np.int32), np.zeros(widest + 2, np.int32)
+    # an arc adds one entry at most, when its end gains a neighbour
     node, after = np.zeros(arcs + 1, np.int32), np.zeros(arcs + 1, np.int32)
     for c in range(widest + 2):
         begin[c] = end[c] = -1
     entries, top, x = 0, 0, 0
     for i in range(n):
         # 2. The first node with most neighbours; node 0 to begin with.
-        while i:
+        while i:  # the first node, 0, comes without a queue
             while begin[top] < 0:
-                top -= 1
+                top -= 1  # ``top`` rises only by new entries
             e = begin[top]
             begin[top] = after[e]
             x = node[e]
-            if place[x] < 0 and count[x] == top:
+            if place[x] < 0 and count[x] == top:  # in order already, or in a fuller queue by now
                 break
         order[i], near[i], need[i], place[x] = x, joined[x], count[x], i
         # 3. Its neighbours have one more.
         for a in range(first[x], first[x + 1]):
             v = head[a]
             if place[v] < 0:
-                if count[v] == 0:
+                if count[v] == 0:  # the first neighbour in order
                     joined[v] = x
                 count[v] += 1
                 c = count[v]
@@ -61,7 +62,7 @@ def order_nodes(first, head, order, near, need):
                     after[end[c]] = entries
                 end[c] = entries
                 entries += 1
-                top = max(top, c)
+                top = max(top, c)  # this may be above all queues in use
 
 
 @njit(work=lambda order, near, need, first, head, *more: 8 * len(head))
@@ -81,7 +82,7 @@ def match_nodes(order, near, need, first, head, level, first_g, head_g, level_g,
     origin, stamp, cursor = np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for u in range(n):
         origin[u] = image[u] = -1
-    image[0], origin[start] = start, 0
+    image[0], origin[start] = start, 0  # free images have origin -1
     i, tick, tried = 1, 0, 0  # a step back counts as a try
     if n > 1:
         cursor[1] = first_g[start]
@@ -90,39 +91,39 @@ def match_nodes(order, near, need, first, head, level, first_g, head_g, level_g,
         x, p, found, a = order[i], image[near[i]], -1, cursor[i]
         tick += 1
         for b in range(first[x], first[x + 1]):
-            stamp[head[b]] = tick
+            stamp[head[b]] = tick  # a stamp a look: no clearing
         # 3. Try the neighbours of p that have not been tried: free, as far off, and joined to just those images.
         while found < 0 and a < first_g[p + 1]:
             c = head_g[a]
             a += 1
             tried += 1
-            if origin[c] >= 0 or level_g[c] != level[x]:
+            if origin[c] >= 0 or level_g[c] != level[x]:  # taken, or at another distance from the start
                 continue
             seen = 0
             for b in range(first_g[c], first_g[c + 1]):
                 y = origin[head_g[b]]
                 if y >= 0:
-                    if stamp[y] != tick:
+                    if stamp[y] != tick:  # an arc that has no counterpart
                         seen = -1
                         break
                     seen += 1
-            if seen == need[i]:
+            if seen == need[i]:  # as many as there must be, and all of them right: the same set
                 found = c
         # 4. On to the next node, or back to the one before and its next choice.
-        cursor[i] = a
+        cursor[i] = a  # to go on from here after a step back
         if found >= 0:
             image[x], origin[found] = found, x
             i += 1
             if i < n:
-                cursor[i] = first_g[image[near[i]]]
-        elif i == 1:
+                cursor[i] = first_g[image[near[i]]]  # from the first neighbour of its ``near``
+        elif i == 1:  # node 0's image is given, so no choice is left
             return 0
         elif tried > most:
             return -1
         else:
             i -= 1
             tried += 1
-            x = order[i]
+            x = order[i]  # free its image, and try the next
             origin[image[x]] = -1
             image[x] = -1
     return 1

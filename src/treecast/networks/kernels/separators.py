@@ -27,13 +27,16 @@ def improve(first, head, tail, into, entering, weight, inside):
         for v in range(nodes):
             leaving, entered = 0, 0  # to nodes outside, and from nodes inside, but for v itself
             for a in range(first[v], first[v + 1]):
+                # counted anew for each node: sides change while they are gone through
                 leaving += not inside[head[a]]
             for e in range(into[v], into[v + 1]):
                 entered += inside[tail[entering[e]]]
             if inside[v]:
+                # v takes its arcs out, and those that led in now lead out
                 n, c = count - weight[v], out - leaving + entered
             else:
                 n, c = count + weight[v], out + leaving - entered
+            # both sides keep ranks, and the cut keeps arcs
             if 0 < n < total and c > 0 and n * (total - n) * out > count * (total - count) * c:
                 inside[v] = not inside[v]
                 count, out, better = n, c, True

@@ -21,19 +21,20 @@ from treecast.networks.kernels.star_node import (
 def advance(symbols):
     """Turn ``symbols`` into the next permutation in lexicographic order, in place.
 
-    In constant time on average: the tail that falls is mostly short.
+    O(1) on average: the tail that falls is mostly short. At worst O(n).
     """
     n = len(symbols)
     i = n - 2
-    while i >= 0 and symbols[i] > symbols[i + 1]:
+    while i >= 0 and symbols[i] > symbols[i + 1]:  # the longest tail that falls
         i -= 1
-    if i < 0:
+    if i < 0:  # the last permutation: it stays
         return
     j = n - 1
-    while symbols[j] < symbols[i]:
+    while symbols[j] < symbols[i]:  # the least symbol of the tail that is greater
         j -= 1
     symbols[i], symbols[j] = symbols[j], symbols[i]
     low, high = i + 1, n - 1
+    # the tail still falls: turned round it rises
     while low < high:
         symbols[low], symbols[high] = symbols[high], symbols[low]
         low += 1
@@ -47,6 +48,8 @@ def unrank_into(rank, factorials, symbols):
     The symbols that are left stand in ``left``, 4 bits each, in order; one that is taken out closes the gap:
 
         left = … 3 2 1 0        digit 1 takes symbol 1   ─▶   … 3 2 0
+
+    O(n): closing the gap takes shifts and masks only.
     """
     n = len(symbols)
     left = np.int64(0)
@@ -58,7 +61,7 @@ def unrank_into(rank, factorials, symbols):
         shift = 4 * digit
         symbols[j] = (left >> shift) & 15
         below = (np.int64(1) << shift) - 1
-        left = (left & below) | ((left >> 4) & ~below)
+        left = (left & below) | ((left >> 4) & ~below)  # the part below the gap stays, what is above moves down
 
 
 @inline
@@ -82,13 +85,14 @@ def swap_rank(symbols, rank, factorials, position):
     ``position`` shrinks by the number of symbols between a and b behind it, and each digit between the two positions
     grows by one where its symbol lies between a and b. With a > b all signs turn.
 
-    A step for each position.
+    O(n).
     """
     a, b = symbols[0], symbols[position]
-    low, high, sign = min(a, b), max(a, b), 1 if a < b else -1
+    low, high, sign = min(a, b), max(a, b), 1 if a < b else -1  # the sign of b - a
     change = (high - low) * factorials[0]
     for i in range(1, len(symbols)):
         if low < symbols[i] < high:
+            # digits behind ``position`` stay: they see the same symbols behind them
             change += factorials[i] if i < position else -factorials[position]
     return rank + sign * change
 
@@ -115,7 +119,7 @@ def fill_trees(start, stop, factorials, first_tree, paper, parents, ports):
     Tree 0 is a shortest-path tree, the trees 1 … n-1 are the edge-disjoint ones, by the paper's rule if ``paper``; all are
     rooted at the identity.
 
-    Each parent in constant time, its rank in O(n).
+    O(trees × nodes): each parent in O(1), its rank in O(n).
     """
     # 1. The first node of the block.
     n = len(factorials)
@@ -128,20 +132,20 @@ def fill_trees(start, stop, factorials, first_tree, paper, parents, ports):
         mended = not paper and is_mended(word, inverse, identity)
         for row in range(len(parents)):
             tree = first_tree + row
-            if word == identity:
+            if word == identity:  # the root has no parent
                 parents[row, u] = -1
                 ports[row, u] = -1
                 continue
             # 3. Over which position its parent lies in each tree.
             position = 0
-            if tree == 0:
+            if tree == 0:  # 0: no rule has said so yet
                 position = shortest_parent(word, inverse & 15, identity)
             elif mended:
                 position = mended_parent(word, inverse, tree, identity)
-            if position == 0:
+            if position == 0:  # 0 of the mended rule means: as the paper says
                 position = paper_parent(word, inverse, tree, identity)
             parents[row, u] = swap_rank(symbols, u, factorials, position)
-            ports[row, u] = position - 1
+            ports[row, u] = position - 1  # ports count from 0, positions from 1
         advance(symbols)
 
 
@@ -152,7 +156,7 @@ def walk_trees(start, stop, factorials, limit, paper):
     The trees are the paper's if ``paper``. Return (arcs walked, greatest depth, a node whose walk is longer than ``limit``
     or -1, a node two of whose parents lie over the same dimension or -1).
 
-    A step for each arc on each way.
+    O(depth) for each node and tree.
     """
     # 1. The first node of the block.
     n = len(factorials)
@@ -162,26 +166,26 @@ def walk_trees(start, stop, factorials, limit, paper):
     arcs, deepest, lost, shared = np.int64(0), np.int64(0), np.int64(-1), np.int64(-1)
     for u in range(start, stop):
         first_word, first_inverse = words_of(symbols)
-        advance(symbols)
+        advance(symbols)  # the words are kept, so the symbols may go on
         if first_word == identity:
             continue
         # 2. Climb each tree from the node; the first steps should all take different positions.
         used = np.int64(0)
         for tree in range(1, n):
             word, inverse, depth = first_word, first_inverse, np.int64(0)
-            while word != identity and depth <= limit:
+            while word != identity and depth <= limit:  # the limit ends walks that go round in circles
                 if paper:
                     position = paper_parent(word, inverse, tree, identity)
                 else:
                     position = disjoint_parent(word, inverse, tree, identity)
                 if depth == 0:
-                    if used >> position & 1:
+                    if used >> position & 1:  # an arc from this node is in two trees
                         shared = u
                     used |= np.int64(1) << position
                 word, inverse = swapped(word, inverse, position)
                 depth += 1
             arcs += depth
             deepest = max(deepest, depth)
-            if word != identity:
+            if word != identity:  # more than ``limit`` arcs, or none that leads home
                 lost = u
     return arcs, deepest, lost, shared

@@ -31,6 +31,7 @@ def swapped(word: int, inverse: int, position: int) -> tuple[int, int]:
     change = first ^ other
     return (
         word ^ change ^ (change << (4 * position)),
+        # in the inverse the same two positions change, at the two symbols
         inverse ^ (position << (4 * first)) ^ (position << (4 * other)),
     )
 
@@ -54,11 +55,11 @@ def shortest_parent(word: int, hole: int, identity: int) -> int:
     """
     first = word & 15
     if first != hole:
-        return first
+        return first  # symbol 0 is not in front: bring the front symbol home
     # the first misplaced position cyclically right of the hole; the hole's own is the answer when there is no other
-    wrong = differing(word, identity) & ~1
-    right = wrong & (-16 << (4 * hole))
-    return lowest_bit(right if right != 0 else wrong) >> 2
+    wrong = differing(word, identity) & ~1  # the hole itself is bit 0 of the word, and out of question
+    right = wrong & (-16 << (4 * hole))  # minus 16, shifted: all positions to the right of the hole
+    return lowest_bit(right if right != 0 else wrong) >> 2  # a bit 4j is position j
 
 
 @compilable
@@ -91,9 +92,10 @@ def is_mended(word: int, inverse: int, identity: int) -> bool:
         return False
     second = symbol(word, word & 15)
     if second == 0 or symbol(word, second) != inverse & 15:
+        # 0 ─▶ first ─▶ second ─▶ hole ─▶ 0: four positions
         return False
     ring = 1 | 1 << 4 * (word & 15) | 1 << 4 * second | 1 << 4 * (inverse & 15)
-    return differing(word, inverse) == ring
+    return differing(word, inverse) == ring  # elsewhere the permutation is its own inverse: pairs
 
 
 @compilable
@@ -106,7 +108,7 @@ def mended_parent(word: int, inverse: int, tree: int, identity: int) -> int:
     """
     hole, a = inverse & 15, word & 15
     m = symbol(word, a)
-    p = hole + 1 if symbol(identity, hole + 1) != 0 else 1
+    p = hole + 1 if symbol(identity, hole + 1) != 0 else 1  # cyclically: behind the last position comes 1
     if p == a:
         return 0
     if p == m:
@@ -125,7 +127,7 @@ def disjoint_parent(word: int, inverse: int, tree: int, identity: int) -> int:
     That is the paper's rule, except for the nodes that ``is_mended`` says.
     """
     if is_mended(word, inverse, identity):
-        position = mended_parent(word, inverse, tree, identity)
+        position = mended_parent(word, inverse, tree, identity)  # 0: the paper's rule holds
         if position != 0:
             return position
     return paper_parent(word, inverse, tree, identity)

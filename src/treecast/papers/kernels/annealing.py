@@ -22,7 +22,7 @@ def _put(sign, count, changed, roles, mesh, usage):
 
         link = (lower node) × axes + axis
 
-    Cost: one step for each link that the messages pass, for each order of the axes.
+    Cost: O(links that the messages pass), for each order of the axes.
     """
     (parent, step, place), (coordinate, strides, orders) = roles, mesh
     meets, axes = 0, len(strides)
@@ -36,9 +36,9 @@ def _put(sign, count, changed, roles, mesh, usage):
                 stride = strides[axis]
                 gap = coordinate[axis, there] - coordinate[axis, at]
                 for _ in range(abs(gap)):
-                    link = (at if gap > 0 else at - stride) * axes + axis
+                    link = (at if gap > 0 else at - stride) * axes + axis  # the lower of the two nodes
                     usage[k, t, link] += sign
-                    meets += usage[k, t, link] > 1
+                    meets += usage[k, t, link] > 1  # it counts itself: above 1 somebody else is there
                     at += stride if gap > 0 else -stride
     return meets
 
@@ -47,7 +47,7 @@ def _put(sign, count, changed, roles, mesh, usage):
 def _hears_by(role, top, parent):
     """Whether a role is ``top`` or hears by way of it.
 
-    One step for each role above: as many as it is deep.
+    O(depth of the role).
     """
     while role >= 0 and role != top:
         role = parent[role]
@@ -58,7 +58,7 @@ def _hears_by(role, top, parent):
 def _idle(role, first, stop, child):
     """Whether a role sends nothing in the steps ``first … stop-1``.
 
-    One look for each step.
+    O(steps).
     """
     sends = 0
     for t in range(first, stop):
@@ -72,7 +72,7 @@ def _moving(role, other, here, there, distance, roles, child, changed, count):
 
     All but those of ``other``, which goes the other way. Return how many are listed then, and by how much they are longer.
 
-    A step for each message of the role: one in, and those out.
+    O(messages of the role): one in, and those out. The root has no message in, and is not moved.
     """
     (parent, step, place), longer = roles, 0
     if parent[role] != other:
@@ -130,12 +130,12 @@ def anneal(changes, distance, mesh, roles, found, steps, least):
         exchange = dice[i] & 1
         other, when, old_parent, old_step = -1, -1, parent[a], step[a]
         if exchange:
-            if a == 0 or b == 0:
+            if a == 0 or b == 0:  # the root stays where it is
                 continue
             count, longer = _moving(a, b, here, there, distance, roles, child, changed, 0)
             count, more = _moving(b, a, there, here, distance, roles, child, changed, count)
             longer += more
-            if longer > most[i]:
+            if longer > most[i]:  # dear already, whether or not messages meet
                 continue
             if old_parent == b or parent[b] == a:  # as long as before, the other way round
                 changed[count] = a if old_parent == b else b
@@ -146,11 +146,13 @@ def anneal(changes, distance, mesh, roles, found, steps, least):
                 continue
             when = first + (dice[i] >> 1) % (steps - first)  # one of the steps after b hears
             other = child[b, when]
-            if other == a:
+            if other == a:  # nothing would change
                 continue
+            # ``a`` hears from b; whom b told then hears from a's old parent instead
             longer = distance[there, here] - distance[place[old_parent], here]
             if other >= 0:
                 longer += distance[place[old_parent], place[other]] - distance[there, place[other]]
+            # what a role tells later than it hears must stay so, and no role may hear from itself
             if longer > most[i] or not _idle(a, old_step + 1, when + 1, child) or _hears_by(b, a, parent):
                 continue
             if other >= 0 and not (
@@ -159,6 +161,7 @@ def anneal(changes, distance, mesh, roles, found, steps, least):
                 continue
             changed[0], changed[1] = a, other
             count = 2 if other >= 0 else 1
+        # messages of both roles leave first, so that they are not in their own way
         # 3. Try it on the links; take it back where messages meet.
         _put(-1, count, changed, roles, mesh, usage)
         for turn in range(2):  # there, and back if messages meet
@@ -178,12 +181,12 @@ def anneal(changes, distance, mesh, roles, found, steps, least):
         if exchange:
             at[here], at[there] = b, a
         else:
-            child[old_parent, old_step], child[b, when] = other, a
+            child[old_parent, old_step], child[b, when] = other, a  # the two children exchange their places
         total += longer
         if total < best:
             best = total
             for role in range(nodes):
                 best_parent[role], best_step[role], best_place[role] = parent[role], step[role], place[role]
-            if best <= least:
+            if best <= least:  # no broadcast is shorter
                 break
     return best

@@ -31,16 +31,17 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
     queue = np.empty((k, n), np.int32)
     head, tail, at = np.zeros(k, np.int64), np.ones(k, np.int64), np.zeros(k, np.int64)
     for t in range(k):
-        i = first[root] + t
+        i = first[root] + t  # one arc of the root for each tree
         v = target[i]
         parent[t, v], by[t, v], depth[t, v], depth[t, root] = root, i, 1, 0
         used[link[i]] = True
+        # a little more than the flits: of equal loads, the tree with fewer nodes
         dealt[v], queue[t, 0], load[t] = t, v, flits[v] + 1e-3
     alive, count = k, k + 1
     while count < n and alive:
         # 2. The tree with the least so far that is not full.
         t = -1
-        for s in range(k):
+        for s in range(k):  # k trees are few, so no heap
             if not full[s] and (t < 0 or load[s] < load[t]):
                 t = s
         # 3. It takes the next new node, or is full.
@@ -51,7 +52,7 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
                 i = first[u] + at[t]
                 at[t] += 1
                 v = target[i]
-                if v != root and dealt[v] < 0:
+                if v != root and dealt[v] < 0:  # nobody has it yet, and so nobody uses a link to it
                     parent[t, v], by[t, v], depth[t, v] = u, i, depth[t, u] + 1
                     used[link[i]] = True
                     dealt[v] = t
@@ -61,7 +62,7 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
                     count += 1
                     found = True
                     break
-            if not found:
+            if not found:  # u has no new neighbour left
                 head[t] += 1
                 at[t] = 0
         if not found:
@@ -87,13 +88,13 @@ def extend(first, target, link, root, trees, most, member, parent, by, depth, us
     grown, grown_to = np.empty((k, n), np.int32), np.zeros(k, np.int64)
     at, now, level, going = np.zeros(k, np.int64), np.zeros(k, np.int64), 1, True
     for t in range(k):
-        while at[t] < n and depth[t, member[t, at[t]]] <= 0:
+        while at[t] < n and depth[t, member[t, at[t]]] <= 0:  # the root and nodes outside come first
             at[t] += 1
     # 2. Level by level, all trees in turn, so that none takes all links.
     while going and level < most:
         going = False
         for t in trees:
-            new = grown_to[t]
+            new = grown_to[t]  # nodes that join now are of the next level
             for turn in range(2):  # those that were there, and those that have grown, of this level
                 while True:
                     if turn == 0:
@@ -108,6 +109,7 @@ def extend(first, target, link, root, trees, most, member, parent, by, depth, us
                         now[t] += 1
                     for i in range(first[u], first[u + 1]):
                         v = target[i]
+                        # a free link to a node that this tree lacks
                         if depth[t, v] < 0 and not used[link[i]] and v != root:
                             parent[t, v], by[t, v], depth[t, v] = u, i, level + 1
                             used[link[i]] = True
@@ -127,7 +129,7 @@ def prune(link, root, dealt, parent, by, depth, used):
     tree costs O(nodes) for that reason. The nodes next to the root stay, as they are the trees' roots.
     """
     k, n = parent.shape
-    kept = np.zeros(n, np.int32)
+    kept = np.zeros(n, np.int32)  # t + 1 marks tree t, so 0 is nobody's
     for t in range(k):
         # 1. Mark the ways from the root to all that are dealt to the tree.
         for v in range(n):
@@ -139,6 +141,7 @@ def prune(link, root, dealt, parent, by, depth, used):
                 u = parent[t, u]
         # 2. Take off what is not marked.
         for v in range(n):
+            # those next to the root are the trees' roots
             if depth[t, v] > 0 and kept[v] != t + 1 and parent[t, v] != root:
                 used[link[by[t, v]]] = False
                 parent[t, v] = by[t, v] = depth[t, v] = -1

@@ -16,14 +16,14 @@ from treecast.compiled import njit
 def _steps_of(held, t):
     """Return the steps of one tree.
 
-    From the deepest level up, ``sent`` is what goes at least as deep. One step for each level. An example:
+    From the deepest level up, ``sent`` is what goes at least as deep. O(levels). An example:
 
         held[t] = [ -, 2, 0, 1 ]    to depth 3 or more: 1 flit,  1 + 3 - 1 = 3 steps
                                     to depth 1 or more: 3 flits, 3 + 1 - 1 = 3 steps
     """
     most, sent = 0, 0
     for d in range(held.shape[1] - 1, 0, -1):
-        if held[t, d]:
+        if held[t, d]:  # a level without flits bounds nothing
             sent += held[t, d]
             if sent + d - 1 > most:
                 most = sent + d - 1
@@ -34,7 +34,7 @@ def _steps_of(held, t):
 def _with(held, t, d, flits):
     """Return the steps of one tree with a message more, or, of a negative length, less.
 
-    ``held`` is as before when it returns. Two changes and one count: a step for each level.
+    ``held`` is as before when it returns. O(levels).
     """
     held[t, d] += flits
     found = _steps_of(held, t)
@@ -46,7 +46,7 @@ def _with(held, t, d, flits):
 def _slowest_first(steps, turn):
     """Fill ``turn`` with the trees by their steps, most first; return the most.
 
-    By insertion: k² steps at most, for k trees, which are few.
+    O(k²), for k trees, which are few: by insertion.
     """
     for t in range(len(steps)):
         i = t
@@ -69,7 +69,7 @@ def deal(order, flits, depth, held, dealt):
     for t in range(k):
         for d in range(held.shape[1]):
             held[t, d] = 0
-    quick = held.shape[1] > 512
+    quick = held.shape[1] > 512  # the quick count costs O(1) in place of O(levels)
     so_far, load = np.zeros(k, np.int64), np.zeros(k, np.int64)
     for v in order:
         best, value = -1, 0
@@ -79,12 +79,14 @@ def deal(order, flits, depth, held, dealt):
                 # the quick way is right where the farthest come first
                 there = load[t] + flits[v] + d - 1 if quick else _with(held, t, d, flits[v])
                 new = max(so_far[t], there)
+                # of equal steps the nearer tree; messages of no flits go to the nearest
                 new = new * held.shape[1] + d if flits[v] else d
                 if best < 0 or new < value:
                     best, value = t, new
         dealt[v] = best
         held[best, depth[best, v]] += flits[v]
         load[best] += flits[v]
+        # the steps stand in the high part of the number
         so_far[best] = value // held.shape[1] if flits[v] else so_far[best]
 
 
@@ -106,7 +108,7 @@ def improve(flits, depth, held, dealt, goal, left):
         steps[t] = _steps_of(held, t)
     levels = held.shape[1]
     mine, others = np.empty(n, np.int64), np.empty(n, np.int64)
-    floor = left[0] - left[0] // 4
+    floor = left[0] - left[0] // 4  # a quarter of what was left at the beginning
     turn = np.empty(k, np.int64)
     slower = 0  # trees from which nothing can be taken as things are
     while slower < k and left[0] > floor and _slowest_first(steps, turn) > goal:
@@ -115,7 +117,7 @@ def improve(flits, depth, held, dealt, goal, left):
         best, value, which, swap = -1, steps[t], -1, -1
         count = 0
         for v in range(n):
-            if dealt[v] == t and flits[v]:
+            if dealt[v] == t and flits[v]:  # only messages with flits make it slower
                 mine[count] = v
                 count += 1
         left[0] -= n
@@ -126,7 +128,7 @@ def improve(flits, depth, held, dealt, goal, left):
             v = mine[i]
             less = _with(held, t, depth[t, v], -flits[v])
             left[0] -= levels
-            if less >= value:
+            if less >= value:  # taking it away does not help: no need to ask where to put it
                 continue
             for s in range(k):
                 if s != t and depth[s, v] > 0:
@@ -137,6 +139,7 @@ def improve(flits, depth, held, dealt, goal, left):
         # 4. If none helps: the best swap with a shorter message of a faster tree.
         if best < 0:
             for s in range(k):
+                # a tree nearly as slow cannot take more and be faster
                 if s == t or steps[s] >= steps[t] - 1 or left[0] <= floor:
                     continue
                 few = 0
@@ -147,7 +150,7 @@ def improve(flits, depth, held, dealt, goal, left):
                 left[0] -= n
                 for i in range(count):
                     v = mine[i]
-                    if depth[s, v] < 0 or left[0] <= floor:
+                    if depth[s, v] < 0 or left[0] <= floor:  # the other tree does not reach it
                         continue
                     held[t, depth[t, v]] -= flits[v]
                     held[s, depth[s, v]] += flits[v]
@@ -158,7 +161,7 @@ def improve(flits, depth, held, dealt, goal, left):
                             continue
                         held[s, depth[s, u]] -= flits[u]
                         new = _with(held, t, depth[t, u], flits[u])
-                        if new < value:
+                        if new < value:  # two counts only where the first allows it
                             new = max(new, _steps_of(held, s))
                         held[s, depth[s, u]] += flits[u]
                         left[0] -= 2 * levels
@@ -168,9 +171,9 @@ def improve(flits, depth, held, dealt, goal, left):
                     held[s, depth[s, v]] -= flits[v]
         # 5. Do it, and begin again with the slowest; or give this tree up for now.
         if best < 0:
-            slower += 1
+            slower += 1  # the next slowest has its turn
             continue
-        slower = 0
+        slower = 0  # somebody is faster: those given up may be helped again
         _move(which, t, best, flits, depth, held, dealt)
         if swap >= 0:
             _move(swap, best, t, flits, depth, held, dealt)
@@ -220,7 +223,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
         for v in range(n):
             head[v] = -1
         for v in range(n):
-            if depth[t, v] > 1:
+            if depth[t, v] > 1:  # those at depth 1 are the trees' roots, which stay
                 after[v] = head[parent[t, v]]
                 head[parent[t, v]] = v
         value, best, top, below, arc = steps[t], -1, -1, -1, -1
@@ -228,7 +231,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
             for c in range(n):
                 if done and c != top:
                     continue
-                if depth[t, c] < 2 or (left[0] <= floor and not done):
+                if depth[t, c] < 2 or (left[0] <= floor and not done):  # a root of the tree, or the budget is spent
                     continue
                 # 2. ``sub``: the nodes from c down, each behind its parent.
                 count = 1
@@ -237,7 +240,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                 while at < count:
                     w = head[sub[at]]
                     at += 1
-                    while w >= 0:
+                    while w >= 0:  # children are added behind their parents
                         sub[count] = w
                         count += 1
                         w = after[w]
@@ -252,6 +255,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                 less = _steps_of(held, t)
                 left[0] -= levels
                 for s in range(k):
+                    # nothing to give, or no gain even if it cost nothing
                     if s == t or not some or (s != best if done else less >= value):
                         continue
                     # 4. Where c would hang in tree s: by its own arc, or a free one to the least depth.
@@ -259,7 +263,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                     if depth[s, c] < 0:
                         p = parent[t, c]
                         if depth[s, p] > 0:
-                            up, way = p, by[t, c]
+                            up, way = p, by[t, c]  # its own link goes with it: it need not be free
                         for i in range(first[c], first[c + 1]):
                             u = target[i]
                             if depth[s, u] > 0 and not used[link[i]] and (up < 0 or depth[s, u] < depth[s, up]):
@@ -268,7 +272,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                                         up, way = u, j
                         if up < 0:
                             continue
-                        deep[c] = depth[s, up] + 1
+                        deep[c] = depth[s, up] + 1  # one below where it would hang
                     else:
                         deep[c] = depth[s, c]
                     # 5. The depth of each node there: its own if it is there, else below its parent.
@@ -276,7 +280,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                     for i in range(1, count):
                         v = sub[i]
                         deep[v] = depth[s, v] if depth[s, v] > 0 else deep[parent[t, v]] + 1
-                        fits = fits and deep[v] < levels
+                        fits = fits and deep[v] < levels  # so deep as no level is counted
                     if not fits:
                         continue
                     # 6. The steps of tree s with the messages of these nodes.
@@ -306,11 +310,11 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                     v = sub[i]
                     above = parent[t, v] if i else below
                     number = by[t, v] if i else arc
-                    used[link[by[t, v]]] = False
-                    if depth[best, v] < 0:
+                    used[link[by[t, v]]] = False  # its old link is free
+                    if depth[best, v] < 0:  # who is there already stays as it is
                         parent[best, v], by[best, v], depth[best, v] = above, number, deep[v]
                         used[link[number]] = True
-                    if dealt[v] == t:
+                    if dealt[v] == t:  # only messages that this tree had
                         dealt[v] = best
                 for i in range(count):
                     v = sub[i]
@@ -319,4 +323,4 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                 break
             if best < 0:
                 break
-        slower = slower + 1 if best < 0 else 0
+        slower = slower + 1 if best < 0 else 0  # after a success begin with the slowest again

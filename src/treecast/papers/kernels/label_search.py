@@ -18,7 +18,7 @@ from treecast.networks.kernels.dice import next_state, random_below
 def _count(parent, port, masks, uses, conflicts, place):
     """Add to the ``uses`` of each port; fill the list of ``conflicts``, and the ``place`` of each in it; return how many.
 
-    A step for each tree and node.
+    O(trees × nodes).
     """
     trees, nodes = parent.shape
     count = 0
@@ -27,7 +27,7 @@ def _count(parent, port, masks, uses, conflicts, place):
             if parent[t, v] >= 0 and masks[v] >> t & 1:
                 uses[port[t, v]] += 1
                 up = parent[t, v]
-                if up != 0 and not masks[up] >> t & 1:
+                if up != 0 and not masks[up] >> t & 1:  # the root has all labels
                     conflicts[count] = t * nodes + v
                     place[t * nodes + v] = count
                     count += 1
@@ -38,12 +38,12 @@ def _count(parent, port, masks, uses, conflicts, place):
 def _exchange(v, new, old, parent, port, first, child, masks, uses, conflicts, place, count):
     """Let node v have label ``new`` instead of ``old``; return how many conflicts there are then.
 
-    Only four kinds of conflicts can change: v's own in the trees ``old`` and ``new``, and those of its children there. So it
-    costs the children of v in two trees.
+    Only four kinds of conflicts can change: v's own in the trees ``old`` and ``new``, and those of its children there. O(children
+    of v in two trees).
     """
     nodes = parent.shape[1]
     # 1. The label, and the ports.
-    masks[v] = (masks[v] | 1 << new) & ~(1 << old)
+    masks[v] = (masks[v] | 1 << new) & ~(1 << old)  # the new bit first: a mask is never empty
     uses[port[new, v]] += 1
     uses[port[old, v]] -= 1
     # 2. Conflicts of v itself: one may end in the old tree, one may begin in the new one.
@@ -60,7 +60,7 @@ def _exchange(v, new, old, parent, port, first, child, masks, uses, conflicts, p
             count = _forget(new * nodes + child[j], conflicts, place, count)
     for j in range(first[old * nodes + v], first[old * nodes + v + 1]):
         below = old * nodes + child[j]
-        if masks[child[j]] >> old & 1 and place[below] < 0:
+        if masks[child[j]] >> old & 1 and place[below] < 0:  # it relied on v for this label
             conflicts[count] = below
             place[below] = count
             count += 1
@@ -71,7 +71,7 @@ def _exchange(v, new, old, parent, port, first, child, masks, uses, conflicts, p
 def _forget(number, conflicts, place, count):
     """Take a conflict off the list; return how many are left.
 
-    The last in the list takes its place: in constant time.
+    O(1): the last in the list takes its place.
     """
     last = conflicts[count - 1]
     conflicts[place[number]] = last
@@ -84,7 +84,7 @@ def _forget(number, conflicts, place, count):
 def _excess(uses, most):
     """Return by how much ports are used too often, or too rarely.
 
-    A step for each port.
+    O(ports). A port may be used ``most`` or ``most - 1`` times: that is as even as can be.
     """
     total = 0
     for p in range(len(uses)):
@@ -99,7 +99,7 @@ def _excess(uses, most):
 def _pick(mask, wanted, trees, state):
     """Return a random tree that is in ``mask`` (``wanted`` 1), or one that is not (0), and the next random number.
 
-    Drawn again until it is such a tree; somebody has to see that there is one.
+    O(trees) draws on average at worst; somebody has to see that there is such a tree.
     """
     state, t = random_below(state, trees)
     while mask >> t & 1 != wanted:
@@ -135,29 +135,29 @@ def search(parent, port, first, child, masks, uses, most, moves, done, total, ho
         heat = hot * (1.0 - 0.8 * (done + made) / total)
         made += 1
         state, kind = random_below(state, 40)
-        state = next_state(state)
+        state = next_state(state)  # another number for the second draw
         if count > 0 and kind < 38:
             number = conflicts[np.int64(state >> np.uint64(33)) % count]
             t, v = number // nodes, number % nodes
             if kind < 19:
-                v, new = parent[t, v], t
+                v, new = parent[t, v], t  # the parent takes the label
                 old, state = _pick(masks[v], 1, trees, state)
             else:
-                old = t
+                old = t  # the node gives the label up
                 new, state = _pick(masks[v], 0, trees, state)
         else:
-            v = 1 + np.int64(state >> np.uint64(33)) % (nodes - 1)
+            v = 1 + np.int64(state >> np.uint64(33)) % (nodes - 1)  # any node but the root
             new, state = _pick(masks[v], 0, trees, state)
             old, state = _pick(masks[v], 1, trees, state)
         # 3. Make it; if that is for the worse, take it back, or not, by chance.
         count = _exchange(v, new, old, parent, port, first, child, masks, now, conflicts, place, count)
-        then = count + _excess(now, most)
+        then = count + _excess(now, most)  # ports are few, so they are counted anew
         if then > cost:
             state = next_state(state)
             # the 53 high bits, divided by 2^53: a number from 0 to 1
             if np.float64(state >> np.uint64(11)) / 9007199254740992.0 >= math.exp((cost - then) / heat):
                 count = _exchange(v, old, new, parent, port, first, child, masks, now, conflicts, place, count)
-                then = cost
+                then = cost  # it is taken back: the cost is as before
         cost = then
     return made, cost, state
 
@@ -166,7 +166,7 @@ def search(parent, port, first, child, masks, uses, most, moves, done, total, ho
 def _is_needed(number, t, first, child, masks):
     """Return whether some child has the label t of a node, ``number`` that of both.
 
-    A step for each child.
+    O(children).
     """
     needed = False
     for j in range(first[number], first[number + 1]):
@@ -187,18 +187,19 @@ def close(parent, first, child, masks, copies):
         for v in range(nodes):
             if masks[v] >> t & 1 and v != 0:
                 up = parent[t, v]
-                while up != 0 and not masks[up] >> t & 1:
+                while up != 0 and not masks[up] >> t & 1:  # stop where the label is: above it the set was closed
                     masks[up] |= 1 << t
                     up = parent[t, up]
     # 2. Labels too many, until nobody has one that nobody needs.
     again = True
     while again:
         again = False
-        for v in range(1, nodes):
+        for v in range(1, nodes):  # the root keeps all
             many = 0
             for t in range(trees):
                 many += masks[v] >> t & 1
             t = 0
+            # labels in order, as long as it has more than enough
             while t < trees and many > copies:
                 if masks[v] >> t & 1 and not _is_needed(t * nodes + v, t, first, child, masks):
                     masks[v] &= ~(1 << t)
@@ -226,19 +227,20 @@ def level(parent, port, first, child, masks, uses):
             if parent[t, v] >= 0 and masks[v] >> t & 1:
                 uses[port[t, v]] += 1
                 total += 1
-    most = (total + trees - 1) // trees
+    most = (total + trees - 1) // trees  # the fair share, rounded up
     # 2. Exchange labels from ports above that for others below, until none can be.
     moved = True
     while moved:
         moved = False
         for v in range(1, nodes):
             for t in range(trees):
-                if not masks[v] >> t & 1 or uses[port[t, v]] <= most:
+                if not masks[v] >> t & 1 or uses[port[t, v]] <= most:  # only from ports that are too busy
                     continue
                 if _is_needed(t * nodes + v, t, first, child, masks):
                     continue
                 for new in range(trees):
                     up = parent[new, v]
+                    # the parent has it, and the port is below the share
                     if not masks[v] >> new & 1 and (up == 0 or masks[up] >> new & 1) and uses[port[new, v]] < most:
                         masks[v] = (masks[v] | 1 << new) & ~(1 << t)
                         uses[port[t, v]] -= 1

@@ -36,7 +36,7 @@ def breadth_first(first, target, port, root, parent, by):
 def depths(parent, order):
     """Return the depth of each node, int64 (N,); ``order``: the nodes, every node behind its parent.
 
-    One step for each node: a parent has its depth before its children ask for it.
+    O(nodes): a parent has its depth before its children ask for it.
     """
     depth = np.zeros(len(parent), np.int64)
     for i in range(1, len(order)):
@@ -76,11 +76,11 @@ def runs(parent, order, begin, child, first, stop, offset, most):
     # 2. From the leaves up: a node's own flits, and what its children's arcs carry.
     for place in range(n - 1, 0, -1):
         v = order[place]
-        own = stop[v] > first[v]
+        own = stop[v] > first[v]  # nodes without flits send no run of their own
         count = 1 if own else 0
         for j in range(begin[v], begin[v + 1]):
             count += end[child[j]] - start[child[j]]
-        if used + count > most:
+        if used + count > most:  # the caller then takes a way that needs less room
             none = np.full(1, -1, np.int64)
             return np.full(1, -1, np.int32), none, none, none
         while used + count > size:
@@ -90,19 +90,19 @@ def runs(parent, order, begin, child, first, stop, offset, most):
         if own:
             low[at], high[at], shift[at] = first[v], stop[v], offset[v]
             at += 1
-        for i in range(begin[v], begin[v + 1]):
+        for i in range(begin[v], begin[v + 1]):  # children's runs are kept: they pass another arc
             for j in range(start[child[i]], end[child[i]]):
                 low[at], high[at], shift[at] = low[j], high[j], shift[j]
                 at += 1
         start[v] = used
         # 3. Sort them, and join those that follow each other with the same offset.
         if at - used > 1:
-            by_flit = used + np.argsort(low[used:at])
+            by_flit = used + np.argsort(low[used:at])  # by first flit: no two runs of a node overlap
             a, b, c = low[by_flit], high[by_flit], shift[by_flit]
             at = used + 1
             low[used], high[used], shift[used] = a[0], b[0], c[0]
             for j in range(1, len(a)):
-                if high[at - 1] == a[j] and shift[at - 1] == c[j]:
+                if high[at - 1] == a[j] and shift[at - 1] == c[j]:  # they touch, and pass at one time: one run
                     high[at - 1] = b[j]
                 else:
                     low[at], high[at], shift[at] = a[j], b[j], c[j]
@@ -110,7 +110,7 @@ def runs(parent, order, begin, child, first, stop, offset, most):
         # 4. They belong to this node.
         for j in range(used, at):
             node[j] = v
-        end[v] = used = at
+        end[v] = used = at  # joined runs give their room back
     return node[:used], low[:used], high[:used], shift[:used]
 
 
@@ -128,14 +128,14 @@ def shoulder_taps(order, flits, forwards):
 
     ``order``: the path from the root. ``forwards``: 1 when a node cannot send while it forwards the wake-up, else 0.
 
-    One step for each node on the path. Invariant: ``free`` is the first step in which the node before v could send on more.
+    O(nodes on the path). Invariant: ``free`` is the first step in which the node before v could send on more.
     """
     start = np.full(len(flits), -1, np.int64)
     free = 0  # the first step in which the node before could relay
     for i in range(1, len(order)):
         v = order[i]
         woken = i - 1 + (0 if i == len(order) - 1 else forwards)
-        start[v] = max(woken + 1, free - 1)
+        start[v] = max(woken + 1, free - 1)  # its first flit leaves the node before a step later
         free = max(start[v] + flits[v] if flits[v] else woken + 1, free - 1)
     return start
 
@@ -165,19 +165,21 @@ def certificates(parent, order, begin, child, flits, one_port, walk):
     # 1. and 2. Tokens down, certificates up.
     done = -1
     if walk:
+        # the token goes depth first through all subtrees, twice over each arc
         size, passed = np.ones(n, np.int64), np.zeros(n, np.int64)
         for i in range(count - 1, 0, -1):
             size[parent[order[i]]] += size[order[i]]
         for i in range(1, count):
             v = order[i]
             p = parent[v]
-            token[v] = token[p] + 1 + 2 * passed[p]
+            token[v] = token[p] + 1 + 2 * passed[p]  # down after the subtrees of its elder siblings
             passed[p] += size[v]
-            certificate[v] = token[v] + 2 * size[v] - 1
+            certificate[v] = token[v] + 2 * size[v] - 1  # back when all of its subtree was walked
             done = max(done, certificate[v])
     else:
         for v in order:
             for j in range(begin[v], begin[v + 1]):
+                # one port: children are told one after the other
                 token[child[j]] = token[v] + (j - begin[v] + 1 if one_port else 1)
         ready = token + 1
         for i in range(count - 1, 0, -1):
@@ -185,9 +187,10 @@ def certificates(parent, order, begin, child, flits, one_port, walk):
             p = parent[v]
             at, slot = ready[v], token[v] + 1
             if one_port:  # the slots of siblings are different steps
+                # the next step of its own slot, rounded up: -(-a // b) is the least whole number from a / b on
                 at = slot + -(-(at - slot) // (begin[p + 1] - begin[p])) * (begin[p + 1] - begin[p])
             certificate[v] = at
-            ready[p] = max(ready[p], at + 1)
+            ready[p] = max(ready[p], at + 1)  # a parent needs all of its children
             done = max(done, at)
 
     # The figures of the certificates: a node's parts in the order in which they can be there.
@@ -202,26 +205,29 @@ def certificates(parent, order, begin, child, flits, one_port, walk):
             if total[child[j]]:
                 asked[v] += 1
                 number[child[j]] = asked[v] if one_port else 1
-        busy = asked[v] if one_port and i else 0
+        busy = asked[v] if one_port and i else 0  # over one port it sends orders first
         parts = 0
-        if i and flits[v]:
+        if i and flits[v]:  # the root's own flits need not travel
             who[0], when[0], long[0] = v, busy, flits[v]
             parts = 1
         for j in range(begin[v], begin[v + 1]):
             u = child[j]
             if total[u]:
+                # not before the order is there, and has been answered
                 who[parts], when[parts], long[parts] = u, max(busy, lag[u] + number[u] + (1 if i else 0)), total[u]
                 parts += 1
+        # stable, so that siblings that are ready at once keep their order
         turn = np.argsort(when[:parts], kind="mergesort")
         sent, begun = 0, 0
         for k in turn:
-            begun = max(begun, when[k] - sent)
+            begun = max(begun, when[k] - sent)  # no gap once it has begun: so it begins late enough for all parts
             if who[k] == v:
                 own_before[v] = sent
             else:
                 before[who[k]] = sent
             sent += long[k]
         lag[v], total[v] = begun, sent
+        # the root receives over all its links at once, each stream as it is ready
         if i == 0 and not one_port:  # over links of their own
             for k in turn:
                 start[who[k]] = when[k]
@@ -232,18 +238,18 @@ def certificates(parent, order, begin, child, flits, one_port, walk):
     last = done
     for i in range(1, count):
         v = order[i]
-        if not total[v]:
+        if not total[v]:  # nothing to send: nobody tells it anything
             continue
         p = parent[v]
         told[v] = (done if p == root else told[p]) + number[v]
         first[v] = first[p] + before[v]
         own[v] = first[v] + own_before[v]
-        if p != root:
+        if p != root:  # its parent passes each flit on a step later
             start[v] = start[p] + before[v] - 1
         elif one_port:
             start[v] = done + lag[root] + 1 + before[v]
         else:
             start[v] += done + 1
         if p == root:
-            last = max(last, start[v] + total[v] - 1)
+            last = max(last, start[v] + total[v] - 1)  # the last flit that comes to the root
     return token, certificate, told, lag, total, start, first, own, done, last - done

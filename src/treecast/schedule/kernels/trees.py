@@ -12,8 +12,8 @@ def depths(parent, root, depth):
 
     ``parent``: int32 (N,), -1 at the root. A node is off the tree when its parents run into -1 elsewhere, or in a circle.
 
-    Each node is climbed from until a known depth, then given its own: O(nodes) in all, as no node without a depth is passed
-    twice.
+    Each node is climbed from until a known depth, then given its own: O(nodes) in all, as no node without a depth is passed more
+    than twice.
     """
     n = len(parent)
     for v in range(n):
@@ -21,15 +21,16 @@ def depths(parent, root, depth):
     depth[root] = 0
     for v in range(n):
         u, length = v, 0
-        while depth[u] < 0 and length <= n:
+        while depth[u] < 0 and length <= n:  # more than n arcs: a circle
             u = parent[u]
             length += 1
-            if u < 0:
+            if u < 0:  # the parents ran out, and not at the root
                 return v
         if length > n:
             return v
         length += depth[u]
         u = v
+        # the same way again, now with the depth of its end known
         while depth[u] < 0:
             depth[u] = length
             length -= 1
@@ -43,7 +44,7 @@ def preorder(parent, order):
 
     Both int64 (n,), as places. ``order``: all nodes, each behind its parent; siblings come as there. ``parent``: -1 at roots.
 
-    Two passes over the nodes. The places of a subtree stand side by side:
+    O(nodes), two passes. The places of a subtree stand side by side:
 
         place[v] │ first child and all below it │ second child and all below it │ …
                  free[v] ─▶ grows by the size of each
@@ -59,7 +60,7 @@ def preorder(parent, order):
         place[v] = free[above]
         free[above] += size[v]
         free[v] = place[v] + 1
-        last[place[v]] = place[v] + size[v] - 1
+        last[place[v]] = place[v] + size[v] - 1  # the last place of its subtree
     return place, last
 
 
@@ -77,11 +78,11 @@ def sharing(parent, needs, trees, used, root, ends, start, stop):
     """
     for at in range(start, stop):
         v = ends[at]
-        if v == root:
+        if v == root:  # the root's way has no arc
             continue
         for i in range(len(trees)):
             w = v
-            while w != root and parent[trees[i], w] >= 0:
+            while w != root and parent[trees[i], w] >= 0:  # off the tree: nothing to share
                 if used[needs[trees[i], w]] == v:
                     return v, trees[i], w
                 used[needs[trees[i], w]] = v

@@ -14,9 +14,9 @@ from treecast.compiled import inline, njit
 def fill_translates(nodes, words, table):
     """Fill ``table``, uint64 (64, words), with the set {u xor low : u in nodes} for each low < 64 (< N).
 
-    A bit for each node, 64 times.
+    O(64 × nodes): a bit for each node, 64 times.
     """
-    for low in range(min(64, 64 * words)):
+    for low in range(min(64, 64 * words)):  # networks of fewer than 64 nodes have fewer low parts
         for i in range(len(nodes)):
             u = nodes[i] ^ low
             table[low, u >> 6] |= np.uint64(1) << np.uint64(u & 63)
@@ -41,12 +41,12 @@ def say(low, high, port, masks, has, gone, dies, step, saying):
     for k in range(len(port)):
         for w in range(low, high):
             for j in range(words):
-                saying[k, w, j] = 0
+                saying[k, w, j] = 0  # also of the dead: nobody hears what was there before
             if step < dies[w]:
                 block = w >> 6
                 for j in range(words):
                     said = has[w, j] & masks[k, w & 63, j ^ block]
-                    if len(gone):
+                    if len(gone):  # sparing: a link carries a chunk once, whichever way
                         said &= ~gone[port[k], w, j]
                     saying[k, w, j] = said
 
@@ -57,14 +57,15 @@ def hear(low, high, port, has, gone, dies, arc_dies, step, saying):
 
     A message is lost when its arc carries nothing or the node that it is for is dead.
 
-    Invariant: all that is said in a step was filled in by ``say`` before anybody hears, so nothing goes two arcs in one step.
+    ``has`` changes here alone. A thread writes only its own nodes' rows.
+    Invariant: all that is said in a step was filled in by ``say`` before anybody hears, so nothing goes two arcs in one step:
     Cost: ports × nodes × words.
     """
     words, longest, total, lost = has.shape[1], 0, 0, 0
     for k in range(len(port)):
         p = port[k]
         for w in range(low, high):
-            u = w ^ (1 << p)
+            u = w ^ (1 << p)  # the neighbour over this dimension
             count = 0
             arrives = step < arc_dies[u, p] and step < dies[w]
             for j in range(words):
@@ -75,11 +76,12 @@ def hear(low, high, port, has, gone, dies, arc_dies, step, saying):
                         has[w, j] |= said
                         if len(gone):
                             gone[p, w, j] |= said
+                # what w itself says goes over the link too, heard or not: the sender cannot know
                 if len(gone):
                     gone[p, w, j] |= saying[k, w, j]
             longest = max(longest, count)
             total += count
-            if not arrives:
+            if not arrives:  # counted as said all the same
                 lost += count
     return longest, total, lost
 

@@ -20,11 +20,11 @@ def unordered(channel, message, last):
     found, depth, first = 0, 0, 0
     stack = np.zeros(len(last), np.int64)
     for i in range(len(channel)):
-        if i == 0 or channel[i] != channel[i - 1]:
+        if i == 0 or channel[i] != channel[i - 1]:  # another channel: its messages are in nobody's way here
             depth, first = 0, i
-        while depth > 0 and last[stack[depth - 1]] < message[i]:
+        while depth > 0 and last[stack[depth - 1]] < message[i]:  # over before this message begins: not above it
             depth -= 1
-        found += i - first - depth
+        found += i - first - depth  # of the messages before on this channel, all but those above
         stack[depth] = message[i]
         depth += 1
     return found
@@ -42,8 +42,9 @@ def unordered_pairs(channel, message, last, start, entry):
     seen = np.full(len(last), -1, np.int64)
     for a in range(len(last)):
         for k in range(start[a], start[a + 1]):
-            i = entry[k] - 1
+            i = entry[k] - 1  # back over the same channel to the messages with smaller numbers
             while i >= 0 and channel[i] == channel[entry[k]]:
+                # b ends before a in preorder: neither is above the other
                 if last[message[i]] < a and seen[message[i]] != a:
                     seen[message[i]] = a
                     found += 1

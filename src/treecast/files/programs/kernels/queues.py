@@ -44,32 +44,34 @@ def run_program(start, units, sends, receives, into, out, wait, room, at, why):
             s = at[b]
             if moved[b] == 0 and wait[s] != -1:
                 why[b] = 1
-                if wait[s] == -2:
+                if wait[s] == -2:  # -2: it never can, so nobody will wake it
                     break
                 if not done[wait[s]]:
                     next_asleep[b] = asleep[wait[s]]
                     asleep[wait[s]] = b
                     break
             # 3. Its chunks, one after the other; each wakes who waits at the other end.
+            # a step that moves nothing, or in neither direction, is done at once
             blocked = False
             while moved[b] < units[s] and (sends[s] or receives[s]):
                 if receives[s] and filled[into[b]] == 0:
                     starved[into[b]], why[b] = b, 2
                     blocked = True
                     break
-                if sends[s] and filled[out[b]] >= room:
+                if sends[s] and filled[out[b]] >= room:  # a receive alone needs no room
                     stuffed[out[b]], why[b] = b, 3
                     blocked = True
                     break
+                # both at once, or neither: a step that receives and sends never holds a chunk between
                 if receives[s]:
                     filled[into[b]] -= 1
-                    if stuffed[into[b]] >= 0:
+                    if stuffed[into[b]] >= 0:  # there is room now: wake who waits for it
                         stack[count] = stuffed[into[b]]
                         count += 1
                         stuffed[into[b]] = -1
                 if sends[s]:
                     filled[out[b]] += 1
-                    if starved[out[b]] >= 0:
+                    if starved[out[b]] >= 0:  # a chunk is there now: wake who waits for it
                         stack[count] = starved[out[b]]
                         count += 1
                         starved[out[b]] = -1
@@ -77,7 +79,7 @@ def run_program(start, units, sends, receives, into, out, wait, room, at, why):
             if blocked:
                 break
             # 4. The step is done, and wakes all that wait for it.
-            moved[b] = 0
+            moved[b] = 0  # of the next step no chunk has moved yet
             done[s] = True
             at[b] += 1
             other = asleep[s]
@@ -110,11 +112,12 @@ def find_longest(first, head, length, missing, time, order, takes, gives, counts
     next_asleep = np.full(points if counted else 0, -1, np.int64)
     front = 0
     for i in range(points):
-        p = i if counted else points - 1 - i
+        p = i if counted else points - 1 - i  # from the last on a stack: so the first is on top
         if missing[p] == 0:
             stack[left] = p
             left += 1
     while left > front:
+        # with counts the order decides who gets one, so points go in the order in which they came
         # 2. The next point; if its count is 0 it sleeps behind others until that is raised.
         if counted:
             p = stack[front]
@@ -125,7 +128,7 @@ def find_longest(first, head, length, missing, time, order, takes, gives, counts
         if counted and takes[p] >= 0:
             if counts[takes[p]] == 0:
                 if asleep[takes[p]] < 0:
-                    asleep[takes[p]] = p
+                    asleep[takes[p]] = p  # the first who sleeps here
                 else:
                     next_asleep[last[takes[p]]] = p
                 last[takes[p]], next_asleep[p] = p, -1
@@ -139,15 +142,15 @@ def find_longest(first, head, length, missing, time, order, takes, gives, counts
             q = asleep[gives[p]]
             if q >= 0:
                 asleep[gives[p]] = next_asleep[q]
-                front -= 1
+                front -= 1  # its place is free: it lies behind ``front``
                 stack[front] = q
         # 4. Follow its ways.
         for e in range(first[p], first[p + 1]):
             q = head[e]
-            if time[p] + length[e] > time[q]:
+            if time[p] + length[e] > time[q]:  # the longest way counts
                 time[q] = time[p] + length[e]
             missing[q] -= 1
-            if missing[q] == 0:
+            if missing[q] == 0:  # all that lead to it are reached: its time is final
                 stack[left] = q
                 left += 1
     return done
@@ -170,9 +173,10 @@ def spread_marks(order, ways, most, column, value, columns, marks, first, bits):
         s = order[i]
         here = (s - first) * columns
         for k in range(columns):
-            marks[here + k] = 0
+            marks[here + k] = 0  # the row may hold marks of another pass
         for e in range(start[s], start[s + 1]):
             there = (tail[e] - first) * columns
+            # a way that does not count, or from an operation that has no row
             if level[e] > most or there < 0 or there >= len(marks):
                 continue
             for k in range(columns):
@@ -183,6 +187,7 @@ def spread_marks(order, ways, most, column, value, columns, marks, first, bits):
         if column[s] >= 0 and bits:
             marks[here + column[s]] |= value[s]
         elif column[s] >= 0:
+            # its own mark is greater than those from before in this column
             marks[here + column[s]] = value[s]
 
 
@@ -218,10 +223,11 @@ def trace_values(moves, lane, twins, value, quiet, writer, left, right, bare, ea
         s = order[i]
         for k in range(units[i]):
             # 2. Reads: add up the values, and note who has to be before.
-            addend = -1
+            addend = -1  # -1: nothing yet
             for r in range(read_start[i], read_start[i + 1]):
                 place = reads[r] + k
                 if value[place] < 0:
+                    # what nobody wrote adds nothing, and is told once for each read
                     if place < quiet:
                         bare[2 * bares], bare[2 * bares + 1] = s, place
                         bares += 1
@@ -231,11 +237,13 @@ def trace_values(moves, lane, twins, value, quiet, writer, left, right, bare, ea
                     left[sums], right[sums] = addend, value[place]
                     addend = atoms + sums
                     sums += 1
-                if place >= quiet:
+                if place >= quiet:  # messages are ordered by their connection
                     continue
+                # steps of one lane come one after the other anyway
                 if writer[place] >= 0 and lane[writer[place]] != lane[s]:
                     earlier[pairs], later[pairs] = writer[place], s
                     pairs += 1
+                # the same operation again need not be listed twice in a row
                 if last_read[place] < 0 or reader[last_read[place]] != s:
                     reader[count], next_read[count] = s, last_read[place]
                     last_read[place] = count
@@ -244,6 +252,7 @@ def trace_values(moves, lane, twins, value, quiet, writer, left, right, bare, ea
             for w in range(write_start[i], write_start[i + 1]):
                 place = writes[w] + k
                 read = last_read[place]
+                # if anybody has read since, that read comes between: pairs follow from it
                 if place < quiet and read < 0 and writer[place] >= 0 and lane[writer[place]] != lane[s]:
                     earlier[pairs], later[pairs] = writer[place], s
                     pairs += 1
@@ -253,10 +262,10 @@ def trace_values(moves, lane, twins, value, quiet, writer, left, right, bare, ea
                         pairs += 1
                     read = next_read[read]
                 last_read[place] = -1
-                value[place], writer[place] = addend, s
+                value[place], writer[place] = addend, s  # -1 where it read nothing of value
                 for twin in range(2 * place, 2 * place + 2):
                     if len(twins) > 0 and twins[twin] >= 0:
-                        value[twins[twin]] = -1
+                        value[twins[twin]] = -1  # the same bytes as another place: what stood there is gone
     found[0], found[1], found[2] = sums, bares, pairs
 
 
@@ -267,11 +276,11 @@ def add_up(left, right, first, second, size, atoms, most, modulus):
     One step for each sum. Invariant: both addends stand before it.
     """
     for i in range(len(left)):
-        a, b = left[i], right[i]
+        a, b = left[i], right[i]  # both addends have smaller numbers
         at = atoms + i
         first[at] = (first[a] + first[b]) % modulus
         second[at] = (second[a] + second[b]) % modulus
-        size[at] = min(most, size[a] + size[b])
+        size[at] = min(most, size[a] + size[b])  # no overflow: beyond ``most`` sizes are all the same
 
 
 @njit(work=lambda moves, *_: 14 * int(moves[1].sum()) + len(moves[0]))
@@ -299,11 +308,12 @@ def follow_value(moves, twins, value, quiet, holds, atoms, doubled):
                 if addend < 0:
                     addend = value[place]
                 else:
+                    # sums are numbered in the same order as there, so the number tells which this is
                     if sums == doubled:
                         maker = i
                     addend = atoms + sums
                     sums += 1
-                if place >= quiet:
+                if place >= quiet:  # a message leaves its place when it is read
                     held -= holds[value[place]]
                     value[place] = -1
             # 2. Writes: what the place held is gone, and so is what its twins hold.
@@ -316,6 +326,6 @@ def follow_value(moves, twins, value, quiet, holds, atoms, doubled):
                     if len(twins) > 0 and twins[twin] >= 0:
                         held -= value[twins[twin]] >= 0 and holds[value[twins[twin]]]
                         value[twins[twin]] = -1
-        if held == 0 and lost < 0:
+        if held == 0 and lost < 0:  # only the first time: it cannot come back
             lost = i
     return lost, maker

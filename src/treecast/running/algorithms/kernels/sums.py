@@ -33,20 +33,23 @@ def is_narrow(top: Any, least: Any, room: Any) -> bool:
 
 
 def _add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
-    sizes = rows.view(np.uint32) & SIZE
+    sizes = rows.view(np.uint32) & SIZE  # - 1 turns 0 into the most of an uint32, so that zeros are no least
     high = rows[0].astype(np.float64)
+    # nothing rounds, so rows are added plainly
     if is_narrow(int(sizes.max()), int((sizes - ONE).min()), room):
         for row in rows[1:]:
             high += row
         lost[:], total[:] = False, high
         return 0
-    error = np.zeros(len(high))
+    error = np.zeros(len(high))  # else sizes of what additions lose
     for row in rows[1:]:
         t = high + row
         z = t - high
         error += np.abs((high - (t - z)) + (row - z))
         high = t
+    # inf - inf is nan, and nan != 0
     lost[:] = np.logical_or.reduceat(error + (high - high) != 0.0, np.arange(0, len(high), BLOCK))
+    # casts to float32 round once, at the end
     np.copyto(total, high, "same_kind", where=~np.repeat(lost, BLOCK)[: len(high)])
     return int(lost.sum())
 
@@ -60,31 +63,31 @@ def add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
     these are to be found otherwise, and ``total``, which may be the last of the rows, is left as it was.
 
     A block stays in the cache over all rows. One step for each number of each row, with some more operations where it is not
-    narrow.
+    narrow: O(ranks × numbers). Invariant: ``high`` is the exact sum of the rows so far while ``error`` is 0.
     """
     # 1. A block: the largest and the least of its numbers say whether it is narrow.
-    every, other, losses = np.empty(BLOCK), np.empty(BLOCK), 0
+    every, other, losses = np.empty(BLOCK), np.empty(BLOCK), 0  # once for all blocks
     for block in range(len(lost)):
         here = slice(block * BLOCK, (block + 1) * BLOCK)
         out = total[here]
         high, error, some = every[: len(out)], other[: len(out)], False
-        top, least = np.uint32(0), np.uint32(0xFFFFFFFF)
+        top, least = np.uint32(0), np.uint32(0xFFFFFFFF)  # of no number: the least yet
         for k in range(len(rows)):
             bits = rows[k, here].view(np.uint32)
             for j in range(len(bits)):
                 size = bits[j] & SIZE
                 top = max(top, size)
-                least = min(least, np.uint32(size - ONE))
+                least = min(least, np.uint32(size - ONE))  # 0 - 1 wraps round: a 0 is never the least
         # 2. Add the rows: two at once where nothing can be lost, else with what each addition loses.
         row = rows[0, here]
         for j in range(len(row)):
             high[j] = row[j]
         if is_narrow(int(top), int(least), room):
-            for k in range(1, len(rows) - 1, 2):
+            for k in range(1, len(rows) - 1, 2):  # two rows a pass: half as many loads and stores of ``high``
                 one, two = rows[k, here], rows[k + 1, here]
                 for j in range(len(out)):
                     high[j] += np.float64(one[j]) + np.float64(two[j])
-            if len(rows) % 2 == 0:
+            if len(rows) % 2 == 0:  # an even number of rows: one is left over
                 row = rows[len(rows) - 1, here]
                 for j in range(len(row)):
                     high[j] += np.float64(row[j])
@@ -96,6 +99,7 @@ def add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
                     a = high[j]
                     b = np.float64(row[j])
                     t = a + b
+                    # Knuth's two-sum: what the addition loses, exactly, whichever is the greater
                     z = t - a
                     error[j] += abs((a - (t - z)) + (b - z))
                     high[j] = t
@@ -105,7 +109,7 @@ def add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
         lost[block] = some
         losses += some
         if not some:
-            for j in range(len(out)):
+            for j in range(len(out)):  # ``total`` may be the last row: nothing is written before all was read
                 out[j] = high[j]
     return losses
 
@@ -114,7 +118,7 @@ def _add_held(total: Any, row: Any, lost: Any) -> int:
     t = total + row
     z = t - total
     np.not_equal((total - (t - z)) + (row - z), 0.0, out=lost)
-    np.copyto(total, t, where=~lost)
+    np.copyto(total, t, where=~lost)  # sums that are lost keep what they had
     return int(lost.sum())
 
 
@@ -122,7 +126,7 @@ def _add_held(total: Any, row: Any, lost: Any) -> int:
 def add_held(total: Any, row: Any, lost: Any) -> int:
     """Add a row of floats to sums of their type, where these hold the sum, in which no nan is; return how many are ``lost``.
 
-    Two passes, as ``total`` must stay as it is where the sum is lost.
+    Two passes, O(numbers), as ``total`` must stay as it is where the sum is lost.
     """
     losses = 0
     for j in range(len(row)):
@@ -142,7 +146,7 @@ def add_held(total: Any, row: Any, lost: Any) -> int:
 def begin_sums(row: Any, high: Any, low: Any, lost: Any) -> None:
     """Begin sums with a row of floats.
 
-    One step for each number.
+    O(numbers). Invariant of the three: ``high + low`` is the sum of the rows so far where ``lost`` is 0.
     """
     for j in range(len(row)):
         high[j] = float(row[j])
@@ -154,7 +158,8 @@ def begin_sums(row: Any, high: Any, low: Any, lost: Any) -> None:
 def add_row(row: Any, high: Any, low: Any, lost: Any) -> None:
     """Add a row of floats. ``lost`` gets the sizes of what the second could not hold; where it is 0, ``high + low`` is true.
 
-    Two additions without error (Knuth) for each number: what ``high`` loses goes to ``low``, and what that loses to ``lost``.
+    ``lost``.
+    Two additions without error (Knuth) for each number, O(numbers): what ``high`` loses goes to ``low``, what that loses to
     """
     for j in range(len(row)):
         a = high[j]
@@ -176,7 +181,7 @@ def end_sums(high: Any, low: Any, lost: Any) -> tuple[int, int]:
 
     Return how many sums are lost, or not finite, and so are to be found otherwise; and how many of all are no float64.
 
-    One step for each sum.
+    O(sums).
     """
     others, inexact = 0, 0
     for j in range(len(high)):
@@ -185,7 +190,7 @@ def end_sums(high: Any, low: Any, lost: Any) -> tuple[int, int]:
         t = a if b == 0.0 else a + b  # which keeps -0
         z = t - a
         high[j] = t
-        low[j] = (a - (t - z)) + (b - z)
+        low[j] = (a - (t - z)) + (b - z)  # the exact rest of the last addition
         lost[j] += abs(t - t)  # a nan, of what is not finite
     for j in range(len(high)):
         others += lost[j] != 0.0
@@ -198,7 +203,7 @@ def _add_all(columns: Any, total: Any, sign: Any) -> int:
     for j, values in enumerate(columns.tolist()):
         with suppress(OverflowError, ValueError):  # also of infinities
             total[j] = high = fsum(values)
-            rest = fsum([*values, -high])
+            rest = fsum([*values, -high])  # what the nearest float leaves out
             sign[j] = (rest > 0) - (rest < 0) if isfinite(high) else nan
     return int(np.isnan(sign).sum())
 
@@ -215,7 +220,7 @@ def add_all(columns: Any, total: Any, sign: Any) -> int:
 
         x + parts[0] ─▶ x', error        x' + parts[1] ─▶ x'', error'        parts = [ error, error', …, x'' ]
 
-    Cost: numbers × parts, mostly one or two.
+    Cost: O(numbers × parts), mostly one or two.
     """
     parts, losses = np.empty(columns.shape[1]), 0
     for j in range(len(columns)):
@@ -229,7 +234,7 @@ def add_all(columns: Any, total: Any, sign: Any) -> int:
                 t = x + y
                 z = t - x
                 error = (x - (t - z)) + (y - z)
-                if error != 0.0:
+                if error != 0.0:  # an exact addition leaves no part
                     parts[kept] = error
                     kept += 1
                 x = t
@@ -238,19 +243,20 @@ def add_all(columns: Any, total: Any, sign: Any) -> int:
         # 2. From the greatest part down, until an addition rounds.
         count -= 1
         x, rest = parts[count], 0.0
-        while count > 0 and rest == 0.0:
+        while count > 0 and rest == 0.0:  # until a rest shows that the sum does not fit
             count -= 1
             t = x + parts[count]
             rest = parts[count] - (t - x)
             x = t
         # 3. Just in the middle between two floats, the parts below decide to which side it goes.
+        # a half way case alone can go wrong: the rest is half of the last digit
         if count > 0 and rest != 0.0 and (rest > 0.0) == (parts[count - 1] > 0.0):
             t = x + 2.0 * rest  # more than half of the last digit, if rest is half
-            if t - x == 2.0 * rest:
+            if t - x == 2.0 * rest:  # exactly half: round to the side of the parts below
                 x, rest = t, -rest
         total[j] = x
         sign[j] = 1.0 if rest > 0.0 else -1.0 if rest < 0.0 else 0.0
-        if x - x != 0.0:
+        if x - x != 0.0:  # not finite: inf - inf is nan
             sign[j] = np.nan
             losses += 1
     return losses
