@@ -47,12 +47,12 @@ class Accumulator:
         self._spelled = str(self.dtype).removeprefix("torch.")
         if not Exact.adds(self._spelled):
             raise PlanError(f"an Accumulator adds floats to 64 bits and complex numbers of them, not {self._spelled}")
-        self.rows = [np.full(self._floats(like).shape, -0.0)]
+        self.rows = [np.full(self._floats(like).shape, -0.0)]  # -0.0 changes no sum, not even that of zeros
         """The sums, float64 (numbers,) each, whose exact sum they are; the parts of complex numbers are numbers by themselves."""
 
     def add(self, array: Any) -> None:
         """Add an array, or a tensor, that is like the first."""
-        check_small()
+        check_small()  # flushed subnormals would lose parts of a sum
         rest = self._floats(array).astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             for row in self.rows:
@@ -65,10 +65,10 @@ class Accumulator:
                     error = np.where(over, rest, np.where(np.isfinite(total), error, 0))
                     total = np.where(over, row, total)
                 row[:], rest = total, error
-                if not rest.any():
+                if not rest.any():  # nothing was left out: the other rows stay
                     return
                 rest[rest == 0] = -0.0  # which changes no sum
-        self.rows.append(rest)
+        self.rows.append(rest)  # no row holds the rest: one more float64 for each number
 
     def allreduce(self, comm: Any) -> Any:
         """Return the sum of all that all ranks have added, rounded once; all ranks call this.
@@ -77,16 +77,17 @@ class Accumulator:
         not in the sum, as after an allreduce. The accumulator stays as it is. Raises PlanError, at all ranks, for accumulators of
         unlike arrays.
         """
-        member: Any = getattr(comm, "comm", comm)
+        member: Any = getattr(comm, "comm", comm)  # a process group of PyTorch's has the communicator inside
         if not isinstance(member, Member):
             raise PlanError(f"an Accumulator adds over a communicator of treecast, not {type(comm).__name__}")
+        # what all accumulators must have alike, behind the number of rows
         mine = (len(self.rows), self.shape, self._spelled)
         said = [each for each in member.ask("Accumulator.allreduce", mine) if each is not None]
         if other := next((each for each in said if each[1:] != mine[1:]), None):
             raise PlanError(
                 f"the ranks add {mine[2]} {mine[1]} and {other[2]} {other[1]}: accumulators have one shape and type"
             )
-        columns = max(each[0] for each in said)
+        columns = max(each[0] for each in said)  # as many as the longest: all ranks send equal lengths
         every = np.full((len(self.rows[0]), columns), -0.0)
         every[:, : len(self.rows)] = np.transpose(self.rows)
         out = np.empty_like(every)
@@ -101,7 +102,7 @@ class Accumulator:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take the sums of a checkpoint in place of these. Raises PlanError for those of arrays that are not like the first."""
-        if (tuple(state["shape"]), state["type"]) != (self.shape, self._spelled):
+        if (tuple(state["shape"]), state["type"]) != (self.shape, self._spelled):  # a checkpoint of another model, say
             raise self._unlike(state["shape"], state["type"])
         self.rows = [*np.array(state["rows"], np.float64)]
 
@@ -113,6 +114,7 @@ class Accumulator:
             memory = np.ascontiguousarray(array).reshape(-1)
         elif array.numel():
             memory = (
+                # a view of bytes: numpy has no bfloat16 of its own
                 array.detach().resolve_conj().resolve_neg().reshape(-1).contiguous().view(self._torch.uint8).numpy()
             )
         else:  # which torch gives no other type
@@ -126,11 +128,12 @@ class Accumulator:
         """Return floats that the type has in its own form."""
         dtype = parts_of(self._spelled)
         if dtype.kind == "u":
+            # bfloat16: the upper half of a float32
             found: Any = (values.astype(np.float32).view(np.uint32) >> 16).astype(dtype)
         else:
             found = values.astype(dtype)
         if self._torch is not None:
-            found = (
+            found = (  # torch takes no array without entries
                 self._torch.from_numpy(found.view(np.uint8)) if found.size else self._torch.empty(0, dtype=self.dtype)
             )
         return found.view(self.dtype).reshape(self.shape)

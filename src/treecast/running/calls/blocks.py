@@ -49,6 +49,7 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
     # 1. Which end has a block for each rank: `splits`, what is sent; `joins`, what is received.
     splits, joins = algorithm in (personal.alltoall, personal.scatter), algorithm is not personal.scatter
     equal = () if algorithm is spread.allgather else (blocks == "blocks",)
+    # only these go packed: lengths that no other rank knows
     carry = partial(_carry_packed, algorithm) if equal == (False,) else None
 
     def ask(ours: Caller, sendbuf: Any, recvbuf: Any, *root: int) -> BufferCall:
@@ -58,25 +59,32 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
         def read() -> Given:
             out, got = None, Place([None])
             # Where data is received, if this rank receives any.
+            # not where the root keeps its own block in place
             if has_all if joins else not (has_all and ours.in_place(recvbuf)):
                 got = reader.receive(recvbuf, blocks if joins else "")
             # What is sent. In place it is in the other buffer, and copied where blocks that come would overwrite
             # those that go.
             if has_all and joins and ours.in_place(sendbuf):
+                # only an exchange needs copies: a gather does not write where it reads
                 out = _copies(ours, got.pieces) if splits else None
             elif has_all or not splits:
                 out = reader.send(sendbuf, blocks if splits else "")
             place = got.pieces if joins and has_all else got.pieces[0]
             if has_all and out is not None and place is not None:
+                # own block to own place: lengths differ only by a mistake
                 sent, kept = len(out[ours.rank] if splits else out), len(place[ours.rank] if joins else place)
                 if sent != kept:
                     own = f"{sent:,} bytes are sent to itself where {kept:,} are received"
                     raise PlanError(f"rank {ours.rank}: {own}")
             # What all ranks know alike: counts, the type, and the root.
+            # elsewhere only one block is known: the others are taken to be as long
             every = (place if joins else out) if has_all else [out if joins else place] * ours.size
             sizes = [len(each) for each in cast("list[Any]", every)]
+            # one number where all are equal: short words
             counts = None if equal == (False,) else sizes[0] if len({*sizes}) == 1 else tuple(sizes)
+            # the buffer that has the rank's own type
             datatype = reader.type_of(recvbuf if joins == has_all else sendbuf, blocks if has_all else "")
+            # in pairs each has lengths of its own, which nobody compares
             own = (out, place) if splits and joins and equal == (False,) else ()
             lengths = tuple(tuple(map(len, cast("list[Any]", side))) for side in own)
             words = Words("", counts, datatype, root=root[0] if root else None, splits=lengths)
@@ -100,23 +108,25 @@ def _carry_packed(algorithm: Algorithm, call: Call, parts: tuple[Any, ...]) -> F
     """Carry an algorithm out whose blocks are packed when they are little, where the group brings little data together."""
     group = call.group
     packed = PackedCall.of(LITTLE[algorithm](group.rank, group.size, *parts), group.size)
+    # without little calls packing would only cost
     if packed is None or group.terms.network is not None or group.goes_together(0) is None:
         return call(algorithm, *parts)
     length = ROOM
     shape = Shape(algorithm.__name__, target=parts[2] if algorithm is personal.gather else None)
+    # lengths come with the rows: a try with too little room shows how much is needed
     for _ in range(TRIES):
         places: list[Piece] = [bytearray(length) for _ in range(group.size)]
         failed = call(bring_at_once, packed.as_little(length, places), shape)
         senders = range(group.size) if packed.plan.root is None else [packed.plan.root]
         rows = {rank: places[rank] for rank in senders if rank not in failed}
         last, length = length, packed.next_length(length, rows)
-        if length == last or not packed.is_little(length):
+        if length == last or not packed.is_little(length):  # the room was enough, or it is no little data at all
             try:
                 if length == last:
                     packed.take(rows)
                     return failed
                 tuple(packed.found(rows))
-            except PlanError as error:
+            except PlanError as error:  # arguments are wrong here: all leave the call
                 call.refuse(PlanError(f"rank {group.rank}: {error}"))
             call.ends = call.ends if length <= LONG else None
             return call(algorithm, *parts)

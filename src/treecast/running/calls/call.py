@@ -57,11 +57,12 @@ class Call:
         if self.ends is not None and (failed := self.ends(self, algorithm, parts)) is not None:
             return failed
         plan = self._plans.get(algorithm)
+        # a plan takes the call itself, not its group
         return self.run(algorithm(self.group, *parts)) if plan is None else plan(self, *parts)
 
     def run(self, steps: Steps[T]) -> T:
         """Carry out steps of the group."""
-        part, self.parts = self.parts, self.parts + 1
+        part, self.parts = self.parts, self.parts + 1  # each part of the call has a number of its own
         found: T = self._run(called(self.group, steps, self.words, part))
         return found
 
@@ -98,7 +99,7 @@ class Call:
         try:
             given = job.read()
             self.words = job.words_of(given)
-            self.bits = given.bits if isinstance(given, Given) else ""
+            self.bits = given.bits if isinstance(given, Given) else ""  # jobs of objects give no ``Given``
         except Exception as error:  # whatever it is, the others must not wait for this rank
             self.refuse(error)
         found = job.carry(self, given)

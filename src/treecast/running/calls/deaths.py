@@ -36,12 +36,13 @@ class Deaths:
         with ``warn`` where blocks of the result are not those that the caller takes them for.
         """
         (name, row, number), (failed, target), members = call, outcome, group.agreement.members
-        if not failed and len(members) == group.size and not self._told:
+        if not failed and len(members) == group.size and not self._told:  # the ordinary case, asked in every call
             return
-        living = set(members) - set(failed)
+        living = set(members) - set(failed)  # whose data is missing counts as out, member or not
         out = set(range(group.size)) - living
+        # back: newcomers in the place of the dead
         news, back, self._told = sorted(out - self._told), sorted(self._told - out), out
-        lost = target is not None and failed == (target,)
+        lost = target is not None and failed == (target,)  # the result was for the dead alone
         holes = not lost and has_holes(row)
 
         def without(ranks: Sequence[int]) -> str:
@@ -51,6 +52,7 @@ class Deaths:
             if lost:
                 return "nobody has the result, which was for it"
             if holes:
+                # lower case: a call of Python objects
                 return f"{its} part of the result is {'None' if row.islower() else 'whatever was there before'}"
             return f"the result leaves out {its} data"
 
@@ -58,10 +60,11 @@ class Deaths:
         if back and warns and group.rank == min(living - set(back)):  # those know of no death before
             are = "are" if len(back) > 1 else "is"
             sys.stderr.write(f"{where} {self.name(back)} {are} back\n")
-        if news and warns and group.rank == min(living):
+        if news and warns and group.rank == min(living):  # the lowest that lives speaks for all
             for rank in news:
                 ended, later = end_of(rank, group), ", now and in later calls without it" if rank in failed else ""
                 sys.stderr.write(f"{where} {self.name([rank])} {ended}, and {without([rank])}{later}{self.hint()}\n")
+        # holes raise with "warn", too: the caller would read wrong data
         if failed and (on_failed == "raise" or (holes and on_failed == "warn")):
             ends = ", ".join(f"{self.name([rank])} {end_of(rank, group)}" for rank in failed)
             raise DeliveryError(f"{name}: {ends}, and {without(failed)}; {self.advice}")
@@ -70,11 +73,11 @@ class Deaths:
 def end_of(rank: int, group: Group) -> str:
     """Return how a rank has ended its part, in words."""
     agreement, terms = group.agreement, group.terms
-    if rank in agreement.byes:
+    if rank in agreement.byes:  # it said farewell
         return "has ended"
-    if rank in agreement.dead - agreement.silent:
+    if rank in agreement.dead - agreement.silent:  # an end that was proved, and not by its own word
         return "has died"
-    if rank in group.overdue:
+    if rank in group.overdue:  # this rank itself put it out
         return f"was put out: it did not come to the call for {terms.late:g} s"
     times = ((terms.deadline, "silent"), (terms.late, "late"))
     why = " or ".join(f"{word} for {seconds:g} s" for seconds, word in times if seconds is not None)

@@ -43,7 +43,7 @@ class CommGroups(NamedTuple):
 
     def title(self, group: Group) -> str:
         """Return how people call a group."""
-        few = group.size <= _FEW
+        few = group.size <= _FEW  # no list of thousands in a title
         said = f" of {name_ranks(self.members(group)) if few else f'{group.size} ranks'}" if self.prefix else ""
         return f"group {self.name(group)}{said}" if self.prefix or group.ident else "default_pg"
 
@@ -61,17 +61,19 @@ def entry_of(made: Made, part: CommGroups, number: int) -> dict[str, Any]:
     """Return a call as an entry of a flight record."""
     group = part.waiting.groups[made.group]
     words, plain = made.words, made.words.name.lower()
+    # the recorder has no name for others: sums of all kinds
     name = next((name for begin, name in _NAMES.items() if plain.startswith(begin)), "all_reduce")
     kind, counts = spell(words.datatype), words.counts
     total = counts if isinstance(counts, int) else 0 if counts is None else sum(counts)
+    # counts are bytes, and the recorder's sizes are entries
     entries = total // max(1, words.itemsize)
     ins = entries * group.size if name in _INPUTS else entries
     outs = entries * group.size if name in _OUTPUTS else entries
-    outs = outs // group.size if name == "reduce_scatter" else outs
+    outs = outs // group.size if name == "reduce_scatter" else outs  # there words count the whole input
     splits = [[many // max(1, words.itemsize) for many in side] for side in words.splits]
     ins, outs = map(sum, splits) if splits else (ins, outs)
     types = [_TYPES.get(kind, kind or "Byte")]
-    file, _, line = made.site.rpartition(":")
+    file, _, line = made.site.rpartition(":")  # the last colon: a path may have some
     is_over = bool(made.ended)
     return {
         "record_id": number,
@@ -89,7 +91,7 @@ def entry_of(made: Made, part: CommGroups, number: int) -> dict[str, Any]:
         "input_dtypes": types,
         "output_sizes": [[outs]],
         "output_dtypes": types,
-        "state": "completed" if is_over and not made.error else "started",
+        "state": "completed" if is_over and not made.error else "started",  # a call that raised never completed
         "retired": is_over,
         "timeout_ms": int(1000 * (group.terms.late or 0)),
         "is_p2p": False,
@@ -105,6 +107,7 @@ def flight_record(*parts: CommGroups) -> dict[str, Any]:
     # `now`: the time of day at which the other clock shows 0.
     made, now = dict[tuple[int, int, int], Made](), time_ns() - perf_counter_ns()
     for k, (waiting, *_) in enumerate(parts):
+        # ``k`` parts have groups with the same numbers
         made |= {(k, one.group, one.call): one for one in list(waiting.record.calls) if one.group in waiting.groups}
         for group in list(waiting.groups.values()):  # those that went past it have the times of another clock
             if group.transport.lock.acquire(
@@ -114,6 +117,7 @@ def flight_record(*parts: CommGroups) -> dict[str, Any]:
                 group.transport.lock.release()
             over = [Made.over(group.ident, each, now) for each in list(group.unlike.quick)]
             made |= {(k, group.ident, one.call): one for one in over}  # one that took long was noted twice
+    # the last by their begin, whichever group they are of
     last = sorted(made.items(), key=lambda pair: pair[1].began)[-KEPT:]
     status = {part.name(group): _status_of(group) for part in parts for group in list(part.waiting.groups.values())}
     return {
@@ -128,6 +132,7 @@ def flight_record(*parts: CommGroups) -> dict[str, Any]:
 def _status_of(group: Group) -> dict[str, int]:
     last = max(group.made.call, group.unlike.last)
     begun = {"last_enqueued_collective": last, "last_started_collective": last}
+    # the call that it is inside of is not over
     return {**begun, "last_completed_collective": last - group.unlike.is_inside}
 
 
@@ -135,5 +140,5 @@ def dump(rank: int, folder: str, *parts: CommGroups) -> Path:
     """Write the record of a rank into a folder, as ``treecast_rank_RANK``; return the file. Raises FormatError."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     file = Path(folder, f"treecast_rank_{rank}")
-    write_whole(file, pickle.dumps(flight_record(*parts), protocol=4))
+    write_whole(file, pickle.dumps(flight_record(*parts), protocol=4))  # protocol 4: what the readers take apart
     return file

@@ -49,6 +49,7 @@ class Member:
         It may be called by another thread. Empty where it is in no call.
         """
         group = self._group
+        # outside of a call it waits for nobody
         return {rank: group.waiting.where(group, rank) for rank in group.awaited()} if group.unlike.is_inside else {}
 
     def calls(self) -> list[dict[str, Any]]:
@@ -100,8 +101,10 @@ class Member:
         ``name``: in mpi4py. ``title``: for the program, where it has another. Raises the errors of the call, and
         DeliveryError for data of the dead, as ``on_failed`` asks for.
         """
+        # a call that was begun before has its number already
         number, began, (plans, *way) = number or self._take_number(), perf_counter(), self._plans_of(row)
         found, failed, call = self._carry_out(number, job, plans)
+        # what went straight has no plan to name
         self._last = (began, perf_counter(), failed, *(way if call.is_planned else (self.own_way, "")), call.bits)
         self._here[2].tell((title or name, name, number), (failed, job.target), self._group, self.terms.on_failed)
         return found, failed
@@ -133,12 +136,13 @@ class Member:
         """
         self._here[1].wait()
         self.do("run", self._job_of(plan, (sendbuf, recvbuf), op))
+        # the builder of the plan stands for its way
         self._last = *self._last[:3], plan.builder or "plan", plan.network.spec, self._last[-1]
 
     def sum_exactly(self, mine: Piece, out: Piece, how: Exact) -> Failed:
         """Bring the exact sum of all ranks' contributions, bytes of entries, to all ranks; return whose are missing."""
         self._here[1].wait()
-        width = np.dtype(np.float64).itemsize * how.columns
+        width = np.dtype(np.float64).itemsize * how.columns  # an exact sum takes several float64 for one entry
         sums = Sums(None, None, len(mine) // width, bits="exact", exact=how)
         given = Given((mine, out, sums), len(mine), None, Words("", len(mine), how.spelled, "exact sum"), sums.bits)
 
@@ -155,13 +159,14 @@ class Member:
         """Return a value of each rank, None for the failed, in a call of another name; all ranks call this."""
         job, number = job_of(objects.allgather, self._here[0], (value,), {}), self._take_number()
         found, failed, _ = self._carry_out(number, job._replace(words=job.words._replace(name=title)))
+        # holes are None there, so there is nothing to raise
         told = "ignore" if self.terms.on_failed == "ignore" else "warn"
         self._here[2].tell((title, "", number), (failed, None), self._group, told)
         return list(found)
 
     def _go(self, name: str, row: MethodRow | Callable[..., RankCall], number: int, *given: Any, **named: Any) -> Any:
         """Make a call, once those before it are over; return its result. ``row``: or the maker of its job."""
-        self._here[1].wait()
+        self._here[1].wait()  # nonblocking calls that were begun before go first
         job = job_of(row.make if isinstance(row, MethodRow) else row, self._here[0], given, named)
         return self.do(name, job, number, row if isinstance(row, MethodRow) else None)[0]
 
@@ -173,8 +178,9 @@ class Member:
         # The arguments are read now, as the program may change them later. The number is taken now, alike at all
         # ranks.
         number, given = self._take_number(), done(job.read)
-        read_now = job._replace(read=given.result)
+        read_now = job._replace(read=given.result)  # read already: the thread only fetches the result
         request = self._begin_work(lambda: self.do(f"I{row.name.lower()}", read_now, number, row))
+        # wrong arguments: raised here, and not in the wait that the program may never make
         if given.exception() is not None:
             request.Wait()  # which raises it
         return request

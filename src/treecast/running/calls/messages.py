@@ -72,7 +72,7 @@ class PeerMessage:
     def __init__(self, group: Group, name: str, peer: int, tag: int, piece: Piece | None, *, receives: bool) -> None:
         self.group, self.name, self.peer, self.tag, self.piece = group, name, peer, tag, piece
         self.receives, self.ticket = receives, Ticket()
-        self.ticket.over = peer == NOBODY
+        self.ticket.over = peer == NOBODY  # with nobody it is over at once
 
     def fits(self, came: Came) -> bool:
         """Return whether it receives a message."""
@@ -88,6 +88,7 @@ class PeerMessage:
 
     def done(self) -> bool:
         """Return whether it is over. The caller holds the transport's lock."""
+        # only while no message has come: what came is delivered
         if not self.ticket.over and self.came is None and (why := self.messages.why_gone(self.group, self.peer)):
             self._why = why
             self.ticket.end(lost=True)
@@ -97,7 +98,7 @@ class PeerMessage:
         """Receive no message, unless one has come."""
         with self.group.transport.lock:
             if self.receives and self.came is None and not self.ticket.over:
-                self.is_cancelled = self.ticket.over = True
+                self.is_cancelled = self.ticket.over = True  # one that has come is received all the same
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
         """Move bytes until a condition holds, or the time is up; tell when that is long."""
@@ -124,7 +125,7 @@ class PeerMessage:
         if self.ticket.lost:
             why = self._why or self.messages.why_gone(self.group, self.source) or f"rank {self.source} is lost"
             raise DeliveryError(f"{self.name}: {why}, and the message is lost")
-        if here is not None and self.is_unlike(there):
+        if here is not None and self.is_unlike(there):  # lengths are compared where both are known
             tag, count = self.tag if came is None else came.tag, f"{len(here):,}"
             sent = f"{count} bytes are sent to rank {self.peer}, tag {tag}, which receives another number"
             come = f"{there:,} bytes come from rank {self.source}, tag {tag}, where {count} are received"
@@ -134,6 +135,7 @@ class PeerMessage:
     def is_unlike(self, length: int) -> bool:
         """Return whether a message of a length has no place here."""
         room = 0 if self.piece is None else len(self.piece)
+        # a shorter one fits, unless it has to be exact
         return self.piece is not None and (length > room or (self.is_exact and length < room))
 
 
@@ -151,7 +153,9 @@ class Mailbox:
     def why_gone(self, group: Group, peer: int) -> str:
         """Return in words why a rank, or with ``ANY`` all others, can send and take nothing any more; "" where it can."""
         agreement = group.agreement
+        # ``ANY``: only when no other rank can send
         others = [rank for rank in range(group.size) if rank != group.rank and peer in (ANY, rank)]
+        # they have left, but their last messages may be under way
         ended = [group.seats[rank] for rank in others if rank in agreement.byes and rank not in agreement.lost]
         if not all(rank in agreement.lost or rank in agreement.byes for rank in others):
             return ""
@@ -168,16 +172,18 @@ class Mailbox:
         group, piece, waits, transfer.messages = transfer.group, transfer.piece or b"", transfer.waits, self
         if transfer.ticket.over:
             return
+        # a rank of the transport, as connections have no groups
         seat, here, length = group.seats[transfer.peer], group.ident, len(piece)
         # Each message of a pair has a number, so the data of a long one is told from that of others.
         self._numbers[seat, here] += 1
         key = Key(FrameKind.MESSAGE, self._numbers[seat, here] % _NUMBERS or 1, 0, 0, DIRECT, here)
-        if seat == self._transport.rank:
+        if seat == self._transport.rank:  # to itself: kept as a copy, unless it waits to be received
             if not waits:
                 piece = bytes(piece)
                 transfer.ticket.end(length)
             self._match(Came(seat, transfer.tag, length, piece, key, transfer.ticket))
             return
+        # as long as the receiver has room for it, and its head, in one frame of control
         is_free = not waits and length <= SMALL - _HEAD.size and self._ahead[seat] + length + _COST <= _AHEAD
         if len(self._waiting[seat]) >= _MOST:
             self._waiting[seat] = [ticket for ticket in self._waiting[seat] if not ticket.over]
@@ -200,7 +206,7 @@ class Mailbox:
         came = self.find(transfer, claims=True)
         if came is not None:
             self.take(transfer, came)
-        elif not transfer.ticket.over:
+        elif not transfer.ticket.over:  # it waits in the order of posting
             self._posted[transfer.group.ident].append(transfer)
 
     def find(self, transfer: PeerMessage, *, claims: bool) -> Came | None:
@@ -208,7 +214,7 @@ class Mailbox:
         transfer.messages, all_of_them = self, self._came[transfer.group.ident]
         found = next(filter(transfer.fits, all_of_them), None)
         if found is not None and claims:
-            all_of_them.remove(found)
+            all_of_them.remove(found)  # ``claims``: a probe of MPI's leaves it where it is
         return found
 
     def forget(self, seats: set[int]) -> None:
@@ -217,24 +223,26 @@ class Mailbox:
             self._came[here] = [came for came in all_of_them if came.seat not in seats]
         self._asked -= seats
         self._silent -= seats
-        for count in (self._ahead, self._kept, self._freed):
+        for count in (self._ahead, self._kept, self._freed):  # a newcomer has sent nothing, and has kept nothing
             count.subtract({seat: count[seat] for seat in seats})
 
     def _hear(self, seat: int, key: Key, body: bytes) -> None:
         """Hear of a message, or of room for others. Raises FrameError for a frame that makes no sense."""
         if key.stage == _ASK:
+            # behind all that was sent before: the connection keeps the order
             self._transport.send(seat, key._replace(stage=_NO_MORE), b"")
         elif key.stage == _NO_MORE:
             self._silent.add(seat)
         elif key.stage == _FREED:
-            self._ahead[seat] -= min(*words_of(_ROOM, body), self._ahead[seat])
+            self._ahead[seat] -= min(*words_of(_ROOM, body), self._ahead[seat])  # never below 0, whatever it says
         else:
             self._hear_of(seat, key, body)
 
     def _hear_of(self, seat: int, key: Key, body: bytes) -> None:
-        tag, length, is_here = words_of(_HEAD, body[: _HEAD.size])
+        tag, length, is_here = words_of(_HEAD, body[: _HEAD.size])  # the head, then the bytes if they are here
         data = body[_HEAD.size :] if is_here else None
         self._kept[seat] += (length + _COST) * is_here
+        # its own limit is known to the sender: who goes beyond it is not one of ours
         if min(tag, length) < 0 or self._kept[seat] > _AHEAD or len(body) != _HEAD.size + length * is_here:
             raise FrameError("a message of another length, or more than are kept")
         self._match(Came(seat, tag, length, data, key, Ticket()))
@@ -246,6 +254,7 @@ class Mailbox:
             if transfer.fits(came):
                 self.take(posted.pop(place), came)
                 return
+        # who was cancelled, or is over, waits no more
         self._posted[came.key.group] = [transfer for transfer in posted if not transfer.ticket.over]
         self._came[came.key.group].append(came)
 
@@ -254,13 +263,14 @@ class Mailbox:
         transfer.messages, transfer.came, seat, length = self, came, came.seat, came.length
         if transfer.piece is None:
             transfer.piece = scratch(length)
+        # nothing of a message of another length touches the buffer
         place = scratch(0) if transfer.is_unlike(length) else transfer.piece[:length]
-        if came.data is None:
+        if came.data is None:  # announced only: now it comes
             transfer.ticket = self._transport.receive(seat, came.key._replace(kind=FrameKind.DATA), place)
             return
         place[:] = came.data[: len(place)]
         transfer.ticket.end(length)
-        came.ticket.end(length)
+        came.ticket.end(length)  # a message to itself: its sender may go on
         if seat != self._transport.rank and seat not in self._transport.lost:
             self._kept[seat] -= length + _COST
             self._freed[seat] += length + _COST

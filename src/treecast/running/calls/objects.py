@@ -32,6 +32,7 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     mpi, of_root = call.ours.mpi, algorithm in _OF_ROOT
 
     def length_of(piece: Any) -> Piece:
+        # the mark makes bytes of another call show
         return mpi.buffer.frombuffer((len(piece) | _MARK).to_bytes(_HEAD, "little"), True)
 
     def go(pieces: Any, places: list[Piece], *equal: bool) -> Failed:
@@ -44,18 +45,20 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     lengths: Any = out and ([*map(length_of, cast("list[Any]", out))] if isinstance(out, list) else length_of(out))
     heads = [mpi.buffer.allocate(_HEAD) for _ in range(count)]
     for head in heads:
-        head[:] = _LOST.to_bytes(_HEAD, "little")
+        head[:] = _LOST.to_bytes(_HEAD, "little")  # as long as none has come, the length is the lost one
     go(lengths, heads, *(() if algorithm is spread.allgather else (True,)))
     told = [int.from_bytes(bytes(head), "little") for head in heads]
     known = [length if length == _LOST else length ^ _MARK for length in told]
-    if any(length >> 48 for length in known if length != _LOST):
+    if any(length >> 48 for length in known if length != _LOST):  # an upper bit is left: no length of an object
         call.find_unlike()
     # 2. The objects, to places of these lengths.
     places = [mpi.buffer.allocate(0 if length == _LOST else length) for length in known]
     failed = go(out, places)
     if of_root:
+        # a failed root raises before, so there is an object
         return [mpi.pickle.loads(place) for place in places], failed
     # or not even the length came
+    # a rank may have failed between the two calls
     gone = {rank for rank, piece in enumerate(places) if rank in failed or not len(piece)}
     things = [None if rank in gone else mpi.pickle.loads(piece) for rank, piece in enumerate(places)]
     return things, tuple(sorted(gone)) if places else failed
@@ -65,6 +68,7 @@ def _job(ours: Caller, algorithm: Algorithm, thing: Any, root: int | None = None
     """Return the job that brings an object, or one for each rank."""
     ends = () if root is None else (check_root(ours, root),)
     of_root, at_root = algorithm in _OF_ROOT, ends == (ours.rank,)
+    # objects that come here: at the root all, elsewhere none or one
     count = (algorithm is personal.scatter or not at_root) if of_root else ours.size if at_root or not ends else 0
 
     def pickled(each: Any) -> Piece:
@@ -98,6 +102,7 @@ def _fold(
     def carry(call: Call, out: Any) -> tuple[Any, Failed]:
         things, failed = job.carry(call, out)
         here: list[Any] = things or []
+        # of the living only: ``here`` has None for the others
         living = [each for rank, each in enumerate(here[:upto]) if rank not in failed]
         return fold(add, living) if living else None, failed
 

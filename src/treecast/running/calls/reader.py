@@ -52,16 +52,18 @@ class Reader:
 
     def type_of(self, argument: Any, form: str = "") -> str:
         """Return the type of entries of an argument as numpy spells it; "" of one that is not plain, or bytes of anything."""
+        # of numpy or torch: the array names its type
         if (plain := getattr(argument, "dtype", None)) is not None and form != "typed":
             return getattr(plain, "str", None) or spell(memoryview(argument).format)
         if form == "typed" or isinstance(argument, (bytes, bytearray, memoryview)):
-            return ""
+            return ""  # typed blocks differ, bytes may be anything
         try:
             buffer, _, _, datatype = take_apart(self._mpi, argument, form == "vector")
             if datatype is None:
                 return spell(memoryview(buffer).format)
         except (TypeError, ValueError, BufferError):
             return ""
+        # bytes of MPI stand for anything, too
         return spell(datatype) if isinstance(datatype, str) else self.spell(datatype).replace(_BYTE, "")
 
     def spell(self, datatype: Any) -> str:
@@ -72,6 +74,7 @@ class Reader:
         vector = form == "vector"
         if form == "typed":
             found = cut_typed(self._mpi, argument, writable=writable)
+            # a block for each rank, or it is somebody else's to read
             found = found if found and len(found) == self._size else None
         else:
             span = recognise(self._mpi, argument, writable=writable, vector=vector)
@@ -105,12 +108,12 @@ def datatype_of(mpi: Any, buffer: Any) -> Any:
     Raises TypeError for a thing that is no buffer, ValueError for entries that MPI has no datatype for.
     """
     try:
-        code = (memoryview(buffer).format or "B").lstrip("@")
+        code = (memoryview(buffer).format or "B").lstrip("@")  # "@": in this machine's order, as it is without
     except (TypeError, BufferError):
         if hasattr(buffer, "__dlpack__"):
             code = _read_dlpack(buffer)
         elif hasattr(buffer, "__cuda_array_interface__"):
-            code = buffer.__cuda_array_interface__["typestr"][1:]
+            code = buffer.__cuda_array_interface__["typestr"][1:]  # behind the sign of the order of bytes
         else:
             raise
     return mpi.Datatype.fromcode(code)
@@ -123,7 +126,7 @@ def _read_dlpack(buffer: Any) -> str:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     *_, code, bits, lanes = _TENSOR.unpack(ctypes.string_at(pointer(capsule, b"dltensor"), _TENSOR.size))
     kind = _DLPACK_KINDS.get(code, "")
-    return f"{'c' if kind == 'f' and lanes == 2 else kind}{bits * lanes // 8}"
+    return f"{'c' if kind == 'f' and lanes == 2 else kind}{bits * lanes // 8}"  # two floats an entry: complex numbers
 
 
 @cache
@@ -136,6 +139,7 @@ def spell(code: str | None) -> str:
     import numpy as np
 
     try:
+        # longlong and long are one type to numpy, and two letters
         return np.dtype(NUMPYS.get(code or "", code or "")).str
     except (TypeError, ValueError):
         return ""
@@ -143,6 +147,7 @@ def spell(code: str | None) -> str:
 
 def entries_of(span: Span, pieces: list[Any], finish: Callable[[], None] | None = None) -> Entries:
     """Return the entries of which pieces have the bytes, one behind the other."""
+    # the entries begin where the first place is
     first = 0 if span.items.places is None else index(span.items.places) * span.entry
     length = sum(map(len, pieces))
     return Entries(span.memory[first : first + length], length // span.entry, span.datatype, finish)

@@ -38,6 +38,7 @@ class Ring:
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.ftruncate(self._descriptor, _HEAD + KEPT * _ROW)
         self._map, self._rank, self.parts = mmap.mmap(self._descriptor, _HEAD + KEPT * _ROW), rank, list[CommGroups]()
+        # numbers of rows go on from 1, so that 0 is no row
         self._number, self._groups, self._known = count(1), dict[str, dict[str, str]](), dict[Any, bytes]()
         self._alike = Counter[tuple[int, ...]]()
 
@@ -49,10 +50,11 @@ class Ring:
         """
         if size is None and not self.parts:
             self._alike, self._groups = Counter[tuple[int, ...]](), dict[str, dict[str, str]]()
-            self._map[_HEAD:] = bytes(KEPT * _ROW)
+            self._map[_HEAD:] = bytes(KEPT * _ROW)  # rows of an earlier job would be read as of this one
         alike, whole = tuple(ranks), range(len(ranks) if size is None else size)
         number, self._alike[alike] = self._alike[alike], self._alike[alike] + 1
         first = alike == tuple(whole) and not number
+        # the same ranks again: a number tells them apart
         part = CommGroups(waiting, alike, "" if first else f"{crc32(repr(alike).encode()):08x}.{number}.")
         self.parts.append(part)
         self._write_head()
@@ -62,6 +64,7 @@ class Ring:
     def leave(self, part: CommGroups) -> None:
         """Say that a communicator makes no calls any more, and the process, if it was the last."""
         if part in self.parts:
+            # before it goes, so that the groups that it made meanwhile stand in the head
             self._write_head()
             self.parts.remove(part)
             self._write_head()
@@ -72,7 +75,7 @@ class Ring:
             self._groups |= part.configs()
         about = {"rank": self._rank, "host": socket.gethostname(), "pid": os.getpid(), "closed": not self.parts}
         about["file"] = os.fstat(self._descriptor).st_ino
-        for config in (self._groups, {}):
+        for config in (self._groups, {}):  # twice at most: with all groups, then with none
             text = json.dumps({"treecast": about, "pg_config": config}).encode()
             if HEAD.size + len(text) <= _HEAD:
                 break
@@ -84,24 +87,25 @@ class Ring:
         """Keep a call, or its end if it still has its row. A row is 0 while it is written: the process may end there."""
         if made.place > 0:
             at = _HEAD + (made.place - 1) % KEPT * _ROW
-            if NUMBER.unpack_from(self._map, at) == (made.place,):
+            if NUMBER.unpack_from(self._map, at) == (made.place,):  # else the row has become another call's
                 ENDED.pack_into(self._map, at + NUMBER.size + ENDED.size, made.ended)
-                self._map[at + ROW.size - 1] = bool(made.error)
+                self._map[at + ROW.size - 1] = bool(made.error)  # the last byte of the row
         elif made.call:
             about = self._known.get(key := (part.prefix, made.group, made.words, made.site))
             if about is None:
                 if part.name(part.waiting.groups[made.group]) not in self._groups:
-                    self._write_head()
+                    self._write_head()  # a group that the head does not name yet
                 about = self._known[key] = self._describe(part, made)
             number = next(self._number)  # at once, as several threads may make calls
             at = _HEAD + (number - 1) % KEPT * _ROW
+            # number 0: a row that is being written
             ROW.pack_into(self._map, at, 0, made.began, made.ended, made.call, len(about), bool(made.error))
             self._map[at + ROW.size : at + ROW.size + len(about)] = about
             made.place = number
-            NUMBER.pack_into(self._map, at, made.place)
+            NUMBER.pack_into(self._map, at, made.place)  # now the row counts
 
     def _describe(self, part: CommGroups, made: Made) -> bytes:
-        if len(self._known) > KEPT:
+        if len(self._known) > KEPT:  # words that change with each call would fill the memory
             self._known.clear()
         entry = entry_of(made, part, 0)
         kept = {name: entry[name] for name in ("profiling_name", "process_group", "pg_id", "frames")}
@@ -112,7 +116,7 @@ class Ring:
         bare: dict[str, object] = {"treecast": {**kept["treecast"], "splits": None}}
         placeless: dict[str, object] = {**bare, "frames": []}
         nameless: dict[str, object] = {**placeless, "process_group": [f"{part.prefix}{made.group}", ""]}
-        shorter: list[dict[str, object]] = [{}, bare, placeless, nameless]
+        shorter: list[dict[str, object]] = [{}, bare, placeless, nameless]  # the less a row says, the shorter it is
         for more in shorter:
             text = json.dumps(kept | more, separators=(",", ":")).encode()
             if len(text) <= _ROW - ROW.size:

@@ -51,7 +51,7 @@ def attach(transport: Transport, waiting: Waiting, home: tuple[Sequence[int], in
 
     # 2. The sinks: each does one thing with an event.
     def note_error(error: Exception) -> None:
-        events.tell("wrong", f"{type(error).__name__}: {error}")
+        events.tell("wrong", f"{type(error).__name__}: {error}")  # it is an event like any other, and told as before
         on_error(error)
 
     def log(event: Event) -> None:
@@ -61,12 +61,12 @@ def attach(transport: Transport, waiting: Waiting, home: tuple[Sequence[int], in
             sys.stderr.write(f"treecast: rank {rank}: {event.name}: {event.text}\n")
 
     def append(event: Event) -> None:
-        with suppress(OSError), file.open("a") as out:
+        with suppress(OSError), file.open("a") as out:  # a full disk ends no call
             out.write(json.dumps({"time": time(), "rank": rank, **event._asdict()}) + "\n")
 
     def keep_first(event: Event) -> None:
         nonlocal is_kept
-        if event.name in _GRAVE and not is_kept:
+        if event.name in _GRAVE and not is_kept:  # the first: later ones follow from it
             is_kept = True
             keep()
 
@@ -77,16 +77,16 @@ def attach(transport: Transport, waiting: Waiting, home: tuple[Sequence[int], in
         file.parent.mkdir(parents=True, exist_ok=True)
         events.sinks.append(append)
     if folder:
-        ranks, size = home or (range(transport.size), None)
+        ranks, size = home or (range(transport.size), None)  # the ranks in the job, which name its files
         key = folder, ranks[rank]
-        ring = _RINGS[key] = _RINGS.get(key) or Ring(ranks[rank], folder)
+        ring = _RINGS[key] = _RINGS.get(key) or Ring(ranks[rank], folder)  # one ring a process and folder
         part = ring.join(waiting, ranks, size)
 
         def keep() -> None:
             dump(ranks[rank], folder, *(ring.parts or [part]))
 
         events.sinks.append(lambda event: ring.leave(part) if event.name == "ended" else None)
-        dump_on_signal(keep)
+        dump_on_signal(keep)  # once: the process keeps one handler
         events.sinks.append(keep_first)
 
 
@@ -110,7 +110,8 @@ def dump_on_signal(keep: Callable[[], object]) -> None:
     if current_thread() is not main_thread() or signal.getsignal(signal.SIGUSR2) != signal.SIG_DFL:
         return  # the program has a handler of its own
     out, told = os.pipe()
-    os.set_blocking(told, False)
+    os.set_blocking(told, False)  # the signal never waits for a reader
+    # a handler that does nothing, so that the wake-up byte is written
     signal.signal(signal.SIGUSR2, lambda number, frame: None)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
 

@@ -73,7 +73,7 @@ class Agreement:
         self.final = inf
         self._bases: list[tuple[int, list[int]]] = []  # by call: members of whom some may have decided otherwise
         self.log: dict[tuple[int, int], Decision] = {}
-        self._all_have = Decision(Action.DONE)
+        self._all_have = Decision(Action.DONE)  # one object: most calls end so
         self.ended, self.byes, self.all_ended = dict[int, int](), dict[int, int](), 0
         self._awaited, self._instance, self.leaving = set[int](), 0, set[int]()
         # to whom this rank has not said yet that it is at the end of the call
@@ -84,12 +84,12 @@ class Agreement:
 
     def others(self) -> list[int]:
         """Return the other members of which something may come, from the next rank on."""
-        here = self.members.index(self.rank)
+        here = self.members.index(self.rank)  # from the next rank on, so that not all speak to the same one first
         return [rank for rank in self.members[here + 1 :] + self.members[:here] if rank not in self.lost]
 
     def begin(self, part: int = 0) -> None:
         """Begin the next call of the program, or another part of it. Raises as ``check_in``."""
-        self.number, self.is_broken = self.number + 1 if part else self.next(), False
+        self.number, self.is_broken = self.number + 1 if part else self.next(), False  # a part follows its call at once
         self.check_in()
         self._awaited, self._here = set[int](), None
         self.miss()
@@ -100,7 +100,7 @@ class Agreement:
     def miss(self) -> None:
         """Learn that those who have left before this call are missing in it."""
         for rank, last in self.byes.items():
-            if last < self.number:
+            if last < self.number:  # it left before this call, so it will never enter it
                 self.lose(rank, True)
 
     def next(self) -> int:
@@ -112,7 +112,7 @@ class Agreement:
         if proof:
             self.dead.add(rank)
         elif rank in self.members and rank not in self.lost:
-            self.pairs.add((min(rank, self.rank), max(rank, self.rank)))
+            self.pairs.add((min(rank, self.rank), max(rank, self.rank)))  # the lower rank first: one name for a pair
         if rank not in self.lost:
             # First: the transport tells of the shut rank once more, and that is no silence.
             self.lost.add(rank)
@@ -136,17 +136,18 @@ class Agreement:
         elif kind == FrameKind.STATE:
             # Who is at the end of this call has ended the one before.
             self.note_end(source, call - 1)
-            if (call, key.instance) in self.log:
+            if (call, key.instance) in self.log:  # it asks about a call that has ended here: answer at once
                 self._tell(source, call, key.instance)
-            elif call >= self.number:
+            elif call >= self.number:  # of this call, or of one that this rank has not begun
                 self.states[source, call, key.instance, key.stage] = read_state(body, self.size)
         elif kind == FrameKind.DECIDED and call >= self.number:
             self._decisions[source, call, key.instance] = read_decision(body, self.size)
         elif kind in (FrameKind.ENDED, FrameKind.REVOKED):
             self.note_end(source, call)
+            # of several, the earliest call counts for all
             self.final = min(self.final, call) if kind == FrameKind.REVOKED else self.final
         elif kind == FrameKind.LEFT:
-            self.silent.add(source)
+            self.silent.add(source)  # it says so itself: no pair is broken
             self.lose(source, True)
         elif kind == FrameKind.BYE:
             self.byes[source] = call
@@ -175,7 +176,7 @@ class Agreement:
             self.dead.discard(rank)
             self.lost.discard(rank)
             self.silent.discard(rank)
-            self.byes.pop(rank, None)
+            self.byes.pop(rank, None)  # a newcomer has said no farewell
             self.ended[rank] = self.number
         self.members = sorted({*self.members, *ranks})
         self.guarded = True
@@ -184,7 +185,7 @@ class Agreement:
         """Be taken in by these members, who have ended so many calls."""
         self.members, self.number, self.guarded = sorted(members), number, True
         self.ended = dict.fromkeys(self.members, number)
-        self.lost |= set(range(self.size)) - set(self.members)
+        self.lost |= set(range(self.size)) - set(self.members)  # who is no member was lost before this rank came
 
     def leave(self) -> None:
         """Take no further part: the others go on without this rank."""
@@ -220,7 +221,7 @@ class Agreement:
     def end_early(self, calls: Iterable[int]) -> None:
         """Decide that the last calls are done, and nothing is missing: this rank has everything, and keeps it for who asks."""
         for call in calls:
-            self.log[call, 0] = self._all_have
+            self.log[call, 0] = self._all_have  # 0: only the first instance ends early
             for rank in self._who_asked(call, 0) if self.states else ():
                 self._tell(rank, call, 0)
 
@@ -256,7 +257,7 @@ class Agreement:
             yield from self.until(lambda: self._is_moved(mine) or shut.issuperset(self.others()))
             if not self._is_moved(mine):  # it hears nobody who may go on
                 self.leave()
-                self.check_in()
+                self.check_in()  # raises Evicted
             return None
         ways, first = self._ways(left), left[0]
         below = ways.below(self.rank, first)
@@ -267,6 +268,7 @@ class Agreement:
         yield from self.until(lambda: self._is_moved(mine) or not self.awaited())
         if self._is_moved(mine):
             return None
+        # its own state, and one for each subtree
         state = join([mine, *(self.states[rank, self.number, self._instance, _ALL] for rank in below)])
         if self.rank == first:
             return self._decide(state, left, rest, redo)
@@ -277,6 +279,7 @@ class Agreement:
 
     def near(self) -> list[int]:
         """Return the other members of which something may come, and to which this rank has a connection in any case."""
+        # in a wide group only neighbours surely have a connection
         return [rank for rank in self._ways(self.members).neighbours(self.rank) if rank not in self.lost]
 
     def ask_all(self) -> bool:
@@ -302,6 +305,7 @@ class Agreement:
 
     def awaited(self) -> set[int]:
         """Return the ranks whose state, or decision, this one waits for."""
+        # states in an older view do not count
         here, view = (self.number, self._instance), self._gone() if self._awaited else _WHOLE
         told = {rank for rank in self._awaited if (rank, *here) in self._decisions}
         states = {rank: self.states.get((rank, *here, _ALL)) for rank in self._awaited - self.lost - told}
@@ -314,9 +318,11 @@ class Agreement:
         """Learn from states who has ended and who is silent; return whether that is new, or somebody has decided."""
         here = self.number, self._instance
         for state in [state for key, state in self.states.items() if key[1:3] == here]:
+            # nobody believes in its own death
             for rank in set(ranks_of(state.dead)).intersection(self.members) - self.dead - {self.rank}:
                 self.lose(rank, True)
             self.pairs.update(pair for pair in state.pairs if set(pair) <= set(self.members))
+        # a word of somebody who is lost here decides nothing
         return self._gone() != mine.view or any(key[1:] == here and key[0] not in self.lost for key in self._decisions)
 
     def _decide(self, state: State, left: Sequence[int], rest: Sequence[int], redo: bool) -> Decision:
@@ -350,7 +356,7 @@ class Agreement:
         """Take over the decision of one who has decided already, with the data that this rank lacks for it."""
         for (rank, *here), made in list(self._decisions.items()):
             if here != [self.number, self._instance] or rank in self.lost:
-                continue
+                continue  # of another call or instance, or from one whose words no longer count
             if made.out >> self.rank & 1:
                 self.leave()
                 self.check_in()

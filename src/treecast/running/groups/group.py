@@ -54,7 +54,7 @@ class Group:
     ) -> None:
         self.transport, self.seats, self.ident, self.terms = transport, list(seats), ident, terms
         self.carrier, self.rank, self.size = carrier, self.seats.index(transport.rank), len(self.seats)
-        self.is_wide = carrier.is_wide and self.size > WIDE
+        self.is_wide = carrier.is_wide and self.size > WIDE  # up to so many ranks each has a connection to all
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
         self.agreement = Agreement(
             self.rank, self.size, self._say, lambda rank: transport.shut(self.seats[rank]), self.ways
@@ -208,7 +208,7 @@ class Group:
 
     def give(self, to: int, about: int, piece: Piece, stage: int = 0) -> None:
         """Send the data of a rank to a rank; no bytes tell it that there is none."""
-        if to in self.agreement.lost:
+        if to in self.agreement.lost:  # who is shut takes nothing
             return
         is_long = len(piece) > SMALL  # then all tell at the end of the call that they have it
         ticket = self.transport.send(self.seats[to], self._key(stage, about), piece, is_long)
@@ -283,6 +283,7 @@ class Group:
 
     def goes_together(self, count: int) -> Together | None:
         """Return the calls that bring so many bytes to all ranks at once, None for none; the same at all that know the count."""
+        # a deadline could not end such a call
         return self.together if self.terms.deadline is None and count <= SMALL else None
 
     def came(self, ticket: Ticket, places: Mapping[int, Piece]) -> Steps[bool]:
@@ -305,6 +306,7 @@ class Group:
     def fetch(self, givers: Mapping[int, int]) -> Steps[None]:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""
         for about, giver in givers.items():
+            # a new key for each fetch: an answer that comes late to an earlier one is not taken for it
             self._fetched = (self._fetched + 1) % _FETCHES
             key = Key(FrameKind.DATA, self.agreement.number, _FETCHES + self._fetched, about, 0, self.ident)
             self._ask_for(giver, key, self._places[about])
@@ -372,7 +374,7 @@ class Group:
             holders = made.holders(about)
             some = next(filter(None, ([r for r in ranks if holders >> r & 1] for ranks in (near, others))), None)
             if some:
-                givers[about] = some[(self.rank + about) % len(some)]
+                givers[about] = some[(self.rank + about) % len(some)]  # near ranks first, and not all from the same one
         return givers
 
     def _take_back(self, is_read: bool) -> None:

@@ -44,7 +44,7 @@ def cover(pairs: Collection[Pair]) -> set[int]:
     if not pairs:
         return set()
     ends = [rank for pair in pairs for rank in pair]
-    worst = max(set(ends), key=lambda rank: (ends.count(rank), rank))
+    worst = max(set(ends), key=lambda rank: (ends.count(rank), rank))  # of equals the highest rank goes first
     # Either this rank goes, or all with whom it has a broken pair do.
     near = {a + b - worst for a, b in pairs if worst in (a, b)}
     one = {worst} | cover([pair for pair in pairs if worst not in pair])
@@ -61,4 +61,5 @@ def may_go_on(left: Sequence[int], members: Sequence[int]) -> bool:
     >>> may_go_on([2, 3], [0, 1, 2, 3]), may_go_on([0, 3], [0, 1, 2, 3]), may_go_on([1, 2], [0, 1, 2])
     (False, True, True)
     """
+    # exactly half: only the half with the lowest rank, so never both
     return 2 * len(left) > len(members) or (2 * len(left) == len(members) and members[0] in left)

@@ -27,6 +27,7 @@ class Blocks:
     def get(self, rank: int, default: Any = None) -> Piece:
         """Return the block of a rank."""
         bounds, here = self.bounds, rank - self.first
+        # equal blocks need no list of bounds
         first, last = (here * bounds, (here + 1) * bounds) if isinstance(bounds, int) else bounds[here : here + 2]
         return memoryview(self.whole)[first:last]
 
@@ -55,5 +56,5 @@ class CallMemory:
     def take(self, count: int) -> Piece:
         """Return ``count`` bytes for this call."""
         # Counted also when it does not fit: so the next call knows how much is needed.
-        first, self._used = self._used, self._used + -(-count // _LINE) * _LINE
+        first, self._used = self._used, self._used + -(-count // _LINE) * _LINE  # rounded up to whole lines
         return self._whole[first : first + count] if self._used <= len(self._whole) else scratch(count)

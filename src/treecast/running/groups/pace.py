@@ -27,7 +27,7 @@ def keep_pace(group: "Group", part: int) -> Steps[None]:
             group.forget()
     elif number - group.told >= _SAY_END * PARTS:
         group.told = number
-        for rank in agreement.others():
+        for rank in agreement.others():  # only others that live: a death ends no call early
             group.say_ended(rank, number - 1)
         group.forget()
     # Who is so far behind may still ask for data of its call. A rank that went on would have to keep ever more of it.

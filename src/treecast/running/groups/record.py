@@ -76,7 +76,8 @@ class Record:
     def tell_past(self, last: Made, group: int, past: Past) -> None:
         """Tell of a call that has gone past its group; ``last``: this one, if it was described."""
         if self.note is not None:
+            # the clock of the times counts from anywhere, so its zero is found by that of the day
             clock = time_ns() - perf_counter_ns()
             made = Made.over(group, past, clock)
-            made.place = last.place if last.call == made.call else -1
+            made.place = last.place if last.call == made.call else -1  # the same call keeps its line in the file
             self.note(made)

@@ -56,15 +56,16 @@ def judge(shape: Shape, made: Decision, group: "Group") -> tuple[int, ...]:
         return ()
     members, missing = set(agreement.members), set(ranks_of(made.missing))
     gone, name = set(began) - members, name_of(shape, group.made)
-    if len(gone) > survive:
+    if len(gone) > survive:  # more than the terms promise to survive
         said = f"{name_ranks(gone)} failed in one call, and survive={survive}: say survive={len(gone)}"
         raise DeliveryError(f"{name}: {said}")
-    if shape.target is not None and shape.target not in members:
+    if shape.target is not None and shape.target not in members:  # nobody wants the result any more
         return (shape.target,)
     if shape.source is not None and missing:
         raise lost_with_root(shape, group.made)
-    if missing & members:
+    if missing & members:  # a living rank lacks what a living rank has: no failure explains that
         raise DeliveryError(f"{name}: the data of {name_ranks(missing & members)} did not come")
     if shape.source is not None:  # nobody else has any data
         return ()
+    # whose data is missing by this decision, and who was gone when the call began
     return tuple(sorted(missing | set(range(agreement.size)).difference(began)))

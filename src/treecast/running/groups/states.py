@@ -69,6 +69,7 @@ def join(states: Sequence[State]) -> State:
             has[data] = has.get(data, 0) | ranks
     # The sets that fewest ranks have go first: these ranks could give least.
     while len(has) > _SETS:
+        # a caller with less to tell only has more data fetched from fewer ranks
         del has[min(has, key=lambda data: has[data].bit_count())]
     # All have one view: the caller waits for that (`Agreement.awaited`).
     return State(lacks, has, *states[0].view)
@@ -89,7 +90,7 @@ class Decision(NamedTuple):
 
 def _sets(sets: Sequence[int], size: int) -> bytes:
     width = (size + 7) // 8
-    return b"".join(bits.to_bytes(width, "little") for bits in sets)
+    return b"".join(bits.to_bytes(width, "little") for bits in sets)  # one byte holds eight ranks
 
 
 def _cut(body: bytes, size: int) -> list[int]:
@@ -100,7 +101,7 @@ def _cut(body: bytes, size: int) -> list[int]:
 
 
 def _pairs(sets: Sequence[int]) -> dict[int, int]:
-    return dict(zip(sets[::2], sets[1::2], strict=True))
+    return dict(zip(sets[::2], sets[1::2], strict=True))  # data and ranks in turn
 
 
 def pack_state(state: State, size: int) -> bytes:
@@ -118,7 +119,7 @@ def read_state(body: bytes, size: int) -> State:
     """Return the state of its bytes. Raises FrameError for bytes that are none."""
     try:
         (count,) = _HEAD.unpack_from(body)
-        first = _HEAD.size + count * _PAIR.size
+        first = _HEAD.size + count * _PAIR.size  # pairs that are cut off leave a rest that is no whole set
         pairs = tuple((a, b) for a, b in _PAIR.iter_unpack(body[_HEAD.size : first]))
         lacks, dead, *has = _cut(body[first:], size)
         held = _pairs(has)
@@ -143,7 +144,7 @@ def pack_decision(decision: Decision, size: int) -> bytes:
 def read_decision(body: bytes, size: int) -> Decision:
     """Return the decision of its bytes. Raises FrameError for bytes that are none."""
     sets = _cut(body[1:], size)
-    if len(sets) < 2 or len(sets) % 2 or body[0] > max(Action):
+    if len(sets) < 2 or len(sets) % 2 or body[0] > max(Action):  # its action, two sets, then pairs of sets
         raise FrameError("a decision that is none")
     out, missing, *has = sets
     return Decision(Action(body[0]), out, missing, _pairs(has))

@@ -88,16 +88,17 @@ class Terms(NamedTuple):
 
         Raises PlanError for one that there is not.
         """
-        for name in said.keys() - set(cls._fields):
+        for name in said.keys() - set(cls._fields):  # the first that is none is named, with the nearest that is
             hint = did_you_mean(name, cls._fields)
             raise PlanError(f"there is no term {name!r}; terms are {', '.join(cls._fields)}{hint}")
         found = {name: environment[name] for name in _READ if name in environment}
         read = {name.removeprefix("TREECAST_").lower(): _read(name, text) for name, text in found.items()}
-        return (usual or cls())._replace(**(read | dict(said)))
+        return (usual or cls())._replace(**(read | dict(said)))  # what the program says wins over the environment
 
     def check(self) -> "Terms":
         """Return these terms. Raises PlanError when they make no sense."""
         said: Any = self.survive
+        # True is an int to Python, and would be a 1
         if isinstance(said, bool) or not isinstance(said, Integral) or said < 0:
             raise PlanError(f"survive is a number of failures from 0, not {self.survive!r}")
         for name, given in (("deadline", self.deadline), ("late", self.late)):
@@ -149,7 +150,7 @@ def check_alike(said: Mapping[int, Sequence[str]]) -> None:
 
 def _read(name: str, text: str) -> Any:
     """Return the value of a variable; the text itself where it has none, so that the check names it."""
-    with suppress(ValueError, KeyError):
+    with suppress(ValueError, KeyError):  # the check says it better, with the names of what would be right
         return _READ[name](text)
     return text
 

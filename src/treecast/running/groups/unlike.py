@@ -75,6 +75,7 @@ class Unlike:
     def compare(self, last: int, theirs: bytes) -> None:
         """Compare the digests of the last calls with those of another rank, whose last call is ``last``, or of several."""
         mine, (least, most) = self.digests.tobytes(), sorted((self.last, last))
+        # several tables may stand one behind the other, of all ranks at once
         for first in range(0, len(theirs), len(mine)):
             other = theirs[first : first + len(mine)]
             # Only those calls that both tables still have, and both ranks have begun.
@@ -86,7 +87,7 @@ class Unlike:
     @property
     def said(self) -> bytes:
         """The number and the digests of the last calls, as frames have them."""
-        return _LAST.pack(self.last) + self.digests.tobytes()
+        return _LAST.pack(self.last) + self.digests.tobytes()  # with it the other knows which calls the table is of
 
     def hear_last(self, source: int, said: bytes) -> None:
         """Compare the last calls with those that another rank has said. Raises FrameError for bytes that say none."""
@@ -98,13 +99,13 @@ class Unlike:
     def note(self, call: int, digest: int) -> None:
         """Note the digest of the last call."""
         self.last = call
-        self.digests[call % _DIGESTS] = digest
+        self.digests[call % _DIGESTS] = digest  # an older call in the same place is forgotten
 
     def note_past(self, passed: "deque[Past]", made: Made) -> None:
         """Note calls that have gone past the group, and take them out; ``made``: the last that it was told of, maybe one."""
         found, digests = [passed.popleft() for _ in range(len(passed))], self.digests
         for call, said, _, _ in found:
-            digests[call % _DIGESTS] = said[1]
+            digests[call % _DIGESTS] = said[1]  # the words with their digest stand second
         self.quick.extend(found)
         self.last, self.is_inside = found[-1][0], False  # a side thread may have described it
         for past in found if self.is_pressing else ():
@@ -144,14 +145,16 @@ class Unlike:
             # Else this rank has not begun it: it tells the others when it does (`begin`), as only then it knows its
             # own call.
             if call <= self._agreement.number // PARTS:
-                self._tell(call)
+                self._tell(call)  # begun here: its words are known
 
     def _tell(self, call: int) -> None:
         """Tell all others the call of this rank, and leave it, or owe its error."""
         agreement, refused = self._agreement, self._refused[call]
+        # ``by_itself``: the error stays here, each rank judges alone
         why, by_itself = self._why.get(call, ""), self._alone and bool(refused)
         body = self.said + (why or self._spell(call)).encode()[:_LONGEST]
         stage = _WHY if why else _REFUSED * (agreement.rank in refused)
+        # rank judging by itself tells nobody, unless its stage says more
         for rank in agreement.others() if stage or not by_itself else ():
             self._say(rank, Key(FrameKind.UNLIKE, call * PARTS, stage), body)
         # Inside: its waits end by Broken. Else it has returned from the call with success, and owes the error to the
@@ -163,10 +166,11 @@ class Unlike:
 
     def _spell(self, call: int) -> str:
         """Return this rank's call of a number in words."""
+        # the call that goes past the group now, if it is this one
         made = [str(now[2][0]) for now in (self.now,) if now is not None and now[1] == call]
         made += [str(each) for each in list(self._record.calls) if (each.group, each.call) == (self._ident, call)]
         made += [str(said[0]) for number, said, *_ in self.quick if number == call]
-        return made[0] if made else "a call of long ago"
+        return made[0] if made else "a call of long ago"  # the record keeps so many calls
 
     def hear(self, source: int, key: Key, body: bytes) -> None:
         """Hear the call of another rank, and the digests of its last ones. Raises FrameError for a frame that makes no sense."""
@@ -178,18 +182,20 @@ class Unlike:
             if key.stage == _REFUSED:
                 self._refused[call].add(source)
             self.find(call, text if key.stage == _WHY else "")
-            self._heard[call][source] = text
+            self._heard[call][source] = text  # by whom, so that ``explain`` knows of whom to wait
             self.hear_last(source, body[:head])
 
     def awaited(self) -> set[int]:
         """Return the ranks whose calls this one waits to hear of."""
+        # 0: nothing is to be explained
         return set(self._agreement.others()).difference(self._heard[self._explained]) if self._explained else set()
 
     def explain(self, call: int) -> Steps[TreecastError]:
         """Wait for the calls of all that live; return the error that names them, the same at all."""
         agreement, refused, self._explained = self._agreement, self._refused[call], call
+        # until all that live have said theirs, or a reason needs no more
         yield lambda: agreement.is_out or call in self._why or (self._alone and bool(refused)) or not self.awaited()
-        agreement.is_broken, self._explained = False, 0
+        agreement.is_broken, self._explained = False, 0  # the wait is over: this rank may make calls again
         agreement.check_in()
         calls = {agreement.rank: self._spell(call), **self._heard[call]}
         # All say the same words here: the true difference lies in an earlier call, whose error is owed.
@@ -210,8 +216,10 @@ class Unlike:
     def why_over(self, call: int) -> str:
         """Return the error for which this call never ends, "" for none, and until all others have told theirs."""
         found = [each for each in (*self.owed, call) if each in self._heard]
+        # all have told, or a refused call needs no more
         if found and (self._refused[found[0]] or self._heard[found[0]].keys() >= {*self._agreement.others()}):
             return self._error(found[0])
+        # ranks that make no further calls, and had not begun this one
         early = sorted({rank for rank in self._agreement.leaving if self._agreement.end_of(rank) < PARTS * call})
         after = "; ".join(
             f"rank {rank} has ended after {self._agreement.end_of(rank) // PARTS} calls" for rank in early
@@ -247,7 +255,7 @@ class Unlike:
         """
         errors = list[TreecastError]()
         while self.owed:
-            errors.append((yield from self.explain(self.owed.pop(0))))
+            errors.append((yield from self.explain(self.owed.pop(0))))  # one after the other: the first tells the cause
         if errors:
             raise errors[0]
 
@@ -274,7 +282,7 @@ def called(group: "Group", steps: Steps[T], words: Words = NO_WORDS, part: int =
         # A rank that knows its own error raises that one: it tells more than what all others say of it.
         raise (broken.args[0] if broken.args else error) from None
     finally:
-        group.end()
+        group.end()  # in any case: what was lent comes back
 
 
 def _compare(calls: dict[int, str]) -> str:
@@ -285,6 +293,7 @@ def _compare(calls: dict[int, str]) -> str:
     """
     many = Counter(calls.values())
     groups = [(many[text], [rank for rank in sorted(calls) if calls[rank] == text], text) for text in many]
+    # the rarest first: it is most likely the wrong one
     said = [f"{name_ranks(ranks)} make{'s' * (len(ranks) == 1)} {text}" for _, ranks, text in sorted(groups)]
     if len(said) == 1:
         return f"{said[0]}, and data of another call came: they are out of step since an earlier call"

@@ -63,8 +63,8 @@ class Waiting:
         self.groups, self.record = dict[int, "Group"](), Record()
         self.places: dict[tuple[int, int], Whereabouts] = {}
         """The last answers, by group and rank of the transport."""
-        self._asked = set[int]()
-        self._arcs: dict[int, Arc] = {}
+        self._asked = set[int]()  # in this round: each is asked once
+        self._arcs: dict[int, Arc] = {}  # what others have said, by seat
         self._circle: list[Arc] = []
         for kind in (FrameKind.ASK, FrameKind.HERE):
             transport.on(kind, self._hear)
@@ -79,6 +79,7 @@ class Waiting:
         # Three clocks: `asks` where the others are, `looks` at the answers a moment later, `late` judges them.
         while True:
             ends = [each for each in (late, asks, looks) if each is not None]
+            # without any of them it waits for ever
             self._transport.wait(until, max(0.0, began + min(ends) - monotonic()) if ends else None)
             if until():
                 return
@@ -88,7 +89,7 @@ class Waiting:
                 looks = None
             if asks is not None and slow is not None and now >= asks:
                 self.ask(group)
-                asks, looks = asks + slow, asks + self.answers
+                asks, looks = asks + slow, asks + self.answers  # answers get a moment, then they are looked at
             if late is not None and now >= late:
                 # First it says that it is here, as all do that wait so long, and waits as long once more. Only then
                 # it judges.
@@ -101,12 +102,13 @@ class Waiting:
 
     def _is_late(self, group: "Group", rank: int) -> bool:
         """Return whether a rank keeps this one waiting, and not because it waits itself; in a tree its answer tells so."""
-        if not group.is_wide:
+        if not group.is_wide:  # without a tree each rank says itself that it is here
             return not group.agreement.has_come(rank)
         return (group.ident, group.seats[rank]) in self.places and not self.is_there(group, rank)
 
     def describe(self, group: "Group") -> None:
         """Note which call it is that goes past a group, if one does: it takes long here, or at others."""
+        # nothing goes past, or it was described already
         if (now := group.unlike.now) is None or group.unlike.is_inside:
             return
         _, call, (words, digest) = now
@@ -134,7 +136,7 @@ class Waiting:
     def _ask(self, group: "Group", seats: Iterable[int]) -> None:
         for seat in set(seats) & set(self._transport.peers) - self._asked:  # nobody opens a connection for that
             self._asked.add(seat)
-            self.places.pop((group.ident, seat), None)
+            self.places.pop((group.ident, seat), None)  # an older answer is not taken for the new one
             key = Key(FrameKind.ASK, group.unlike.last * PARTS, group=group.ident)
             self._transport.send(seat, key, group.unlike.said)
 
@@ -165,10 +167,11 @@ class Waiting:
                 self._arcs[arc.seat] = arc
         for arc in place.others:
             self._arcs[source] = arc
-        if not place.others:
+        if not place.others:  # it is in no other call: what it said before is over
             self._arcs.pop(source, None)
         # Between question and answer the call may have ended.
         if group is not None and group.unlike.is_inside:
+            # so one hears of those far away, a question at a time
             if place.is_inside and place.call == group.made.call:  # it waits for somebody itself
                 self._ask(group, set(place.awaits) & set(group.seats))
             self._find_circle(group)
@@ -198,14 +201,14 @@ class Waiting:
 
     def _find_circle(self, group: "Group") -> None:
         """Find ranks that wait for one another in calls of several groups; when they are seen twice, they do for ever."""
-        arcs = {**self._arcs, self._transport.rank: self._arc(group)}
+        arcs = {**self._arcs, self._transport.rank: self._arc(group)}  # with this rank's own, which nobody has told
         circle = _circle(arcs, self._transport.rank)
         # Answers are of different moments: a circle that is seen once may never have been there.
-        if circle and circle == self._circle:
+        if circle and circle == self._circle:  # of two looks a moment apart: then they wait for one another for ever
             for arc in circle[1:]:
                 self._transport.send(arc.seat, Key(FrameKind.HERE, stage=_CIRCLE), json.dumps(circle).encode())
             self._leave(circle)
-        self._circle = circle
+        self._circle = circle  # to be compared with the next look
 
     def _leave(self, circle: list[Arc]) -> None:
         """Leave the call by which this rank is in a circle, as all in it do; one that has ended meanwhile is no part of it."""
@@ -219,7 +222,7 @@ class Waiting:
     def tell_slow(self, group: "Group", seconds: float) -> None:
         """Tell of a long wait, once a call, and note it in the record."""
         made, awaited = group.made, tuple(sorted(group.awaited()))
-        if awaited and not made.waited:
+        if awaited and not made.waited:  # once a call: later words would say no more
             made.waited = awaited
             text = f"rank {group.rank} has waited {seconds:.1f} s in call {made.call}, {made}: "
             text += self.tell(group)
@@ -233,6 +236,7 @@ class Waiting:
             for rank, seat in enumerate(group.seats)
             if seat in self._asked and _AS_WELL not in (where := self.where(group, rank))
         }
+        # who has not answered counts as behind
         return "; ".join(f"rank {rank} {where}" for rank, where in sorted((behind or awaited).items()))
 
     def where(self, group: "Group", rank: int) -> str:
@@ -259,6 +263,7 @@ def _json(body: bytes) -> Any:
 def _arcs(said: Any, size: int) -> list[Arc]:
     """Return arcs that a rank tells of. Raises FrameError for words that tell of none."""
     try:
+        # what comes is not trusted: every field is checked
         arcs = [Arc(int(a), int(b), int(c), str(d), list(e)) for a, b, c, d, e in said]
     except (ValueError, TypeError):
         raise FrameError("calls that are none") from None
@@ -291,7 +296,7 @@ def _circle(arcs: Mapping[int, Arc], start: int) -> list[Arc]:
         for seat in way[-1].awaits:
             if seat == start:
                 return way
-            if seat in arcs and seat not in seen:
+            if seat in arcs and seat not in seen:  # a seat is looked at once: circles are found, and it ends
                 seen.add(seat)
                 ways.append([*way, arcs[seat]])
     return []

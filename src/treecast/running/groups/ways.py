@@ -33,7 +33,7 @@ class LivingGraph:
     def neighbours(self, rank: int) -> list[int]:
         """Return the neighbours of a rank that lives, in ascending order."""
         if not self.is_wide:
-            return [other for other in self.living if other != rank]
+            return [other for other in self.living if other != rank]  # all of them, while there are few
         here, count = self._place[rank], len(self.living)
         # The near ones are counted among the living, so they close gaps. The far ones are counted among all ranks,
         # and one that is gone is left out: so a death changes the neighbours of few.
@@ -49,7 +49,7 @@ class LivingGraph:
         """Return the neighbour that is next on the way to the root."""
         if not self.is_wide:
             return root
-        half = self.size // 2
+        half = self.size // 2  # the shorter way round
         ahead = (root - rank + half) % self.size - half  # how far the root is, and on which side
         sign, away = (1 if ahead > 0 else -1), abs(ahead)
         # The skip that comes closest to the root, and does not go past it by more than is left: so each step comes

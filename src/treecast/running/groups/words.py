@@ -38,11 +38,13 @@ class Words(NamedTuple):
     @property
     def digest(self) -> int:
         """The digest: 0 of words that are not known."""
+        # 0: it differs from nothing
         return 0 if self.is_wrong or not self.name else _digest(self._replace(splits=()) if self.splits else self)
 
     @property
     def length(self) -> int:
         """The bytes of the call, as far as all ranks know them."""
+        # one count a rank: all of them together
         return self.counts if isinstance(self.counts, int) else sum(self.counts or ())
 
     @property
@@ -51,7 +53,7 @@ class Words(NamedTuple):
         import numpy as np
 
         try:
-            return np.dtype(self.datatype).itemsize if self.datatype else 1
+            return np.dtype(self.datatype).itemsize if self.datatype else 1  # unknown types count a byte an entry
         except TypeError:  # a type that torch alone has, with its bits in its name
             return int(next(iter(findall(r"\d+", self.datatype)), 8)) // 8 or 1
 
@@ -91,6 +93,7 @@ def _digest(words: Words) -> int:
     #   | the call         | its type   |     0: not known here
     #
     # Where nothing is added a rank need not know the type, and has 0 there. So the first part does without it.
+    # ``hard``: the call; ``soft``: the type of its entries, or 0
     hard = crc32(repr((words if words.op else words._replace(datatype=""))[:-1]).encode()) >> SOFT or 1
     soft = crc32(words.datatype.encode()) % ((1 << SOFT) - 1) + 1 if words.datatype else 0
     return hard << SOFT | soft

@@ -141,7 +141,7 @@ class Transport:
         # A look takes the lock and a core. So where more ranks share the cores of a host, each looks less often.
         self.look = _LOOK * max(1.0, size / 64)
         self.heard = dict.fromkeys(range(size), 0.0)
-        self._looked = self._said = monotonic()
+        self._looked = self._said = monotonic()  # when it looked last, and when it said so
         self._judged = set[int]()
 
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
@@ -202,7 +202,7 @@ class Transport:
         """Have a frame handled. Raises FrameError for one that makes no sense."""
         handler = self._handlers.get(key.kind)
         if handler is None:
-            raise FrameError(f"a frame of kind {key.kind}")
+            raise FrameError(f"a frame of kind {key.kind}")  # a frame that nobody handles is nonsense, not a silence
         self._call(handler, source, key, body)
 
     def _call(self, handler: Callable[..., None], *given: Any) -> None:
@@ -243,7 +243,7 @@ class Transport:
         if judges:
             awaited = set(self.awaited())
             self.heard.update(dict.fromkeys(awaited - self._judged, now))  # it may have had nothing to say before
-            self._judged = awaited
+            self._judged = awaited  # who is judged now, so that a new one is not judged at once
             for rank in awaited:
                 if now - self.heard[rank] > self.deadline:
                     self.cancel(rank) if self.spares else self.shut(rank, "silent")

@@ -70,10 +70,11 @@ class PeerMemory:
 
     def read(self, place: Piece, address: int, taken_back: int) -> bool:
         """Fill a place from an address; return whether the offer stood until all was there."""
+        # in pieces, as one system call reads less than 2 GiB
         into, count = address_of(place), len(place)
         return all(
             self._take(into + first, address + first, min(_MOST, count - first), taken_back)
-            for first in range(0, count, _MOST)
+            for first in range(0, count, _MOST)  # the offer must stand for each of them
         )
 
     def _take(self, into: int, address: int, count: int, taken_back: int) -> bool:
@@ -81,6 +82,7 @@ class PeerMemory:
         # had the data.
         here = _TWO.pack(into, count, address_of(self._seen), _MARK.size)
         got = _read(self._pid, here, 2, _TWO.pack(address, count, self._mark, _MARK.size), 2, 0)
+        # an owner that took the offer back has changed the mark
         return got == count + _MARK.size and bytes(self._seen) == _MARK.pack(self._word, taken_back)
 
 

@@ -50,7 +50,7 @@ class Stream:
     def send(self, piece: Piece) -> int:
         """Send as much as goes at once; return how much. Raises OSError when the rank has ended, or has not taken enough."""
         if self.is_over:
-            raise BrokenPipeError
+            raise BrokenPipeError  # as a socket of a process that is gone
         if not self._room:
             raise BlockingIOError
         part = bytes(piece[: min(_PIECE, self._room)])
@@ -63,12 +63,12 @@ class Stream:
         if not self._came:
             if self.is_over:
                 return 0
-            raise BlockingIOError
+            raise BlockingIOError  # not yet: somebody else may come first
         piece = self._came.popleft()
         count = min(len(piece), len(place))
         place[:count] = piece[:count]
         if count < len(piece):
-            self._came.appendleft(piece[count:])
+            self._came.appendleft(piece[count:])  # what did not fit stays in front
         self._taken += count
         # Not after each piece: a word of credit is flooded over all links, too.
         if self._taken >= _CREDIT:
@@ -79,10 +79,10 @@ class Stream:
     def take(self, topic: int, body: bytes) -> None:
         """Take a piece that the rank has sent. Raises FrameError for one that makes no sense."""
         if topic == _BYTES:
-            self._came.append(memoryview(body))
+            self._came.append(memoryview(body))  # bytes are copied once, when they are taken
         else:
             self._room += int.from_bytes(body, "little")
-            if self._room > _WINDOW:
+            if self._room > _WINDOW:  # so many are on their way at most: more is a lie
                 raise FrameError("more was taken than was sent")
 
     def events(self, wanted: int) -> int:
@@ -131,9 +131,9 @@ class Links:
             raise FrameError("a piece of a rank that is none")
         stream, self.heard[origin] = self.streams[origin], monotonic()
         # Numbers return after 2^32 pieces: the half behind `next` is old, the half before it is to come.
-        ahead = (number - stream.next) % (1 << 32)
+        ahead = (number - stream.next) % (1 << 32)  # 2^31: half of the numbers lie behind, half ahead
         if ahead >= 1 << 31 or number in stream.early:
-            return
+            return  # old, or it waits for its turn
         if ahead > _EARLY:
             raise FrameError("a piece that is too far ahead")
         # Before it waits for its turn here: others may lack no earlier piece.
@@ -143,7 +143,7 @@ class Links:
         while stream.next in stream.early:
             key, body = stream.early.pop(stream.next)
             stream.next = (stream.next + 1) % (1 << 32)
-            if key.instance == _GONE:
+            if key.instance == _GONE:  # a rank that has ended sends no more pieces
                 self._end(key.stage)
             elif key.instance == _DONE:
                 self._done.add(origin)
@@ -152,7 +152,7 @@ class Links:
 
     def _lose(self, near: int, proof: bool, why: str) -> None:
         # A silent link may be a broken cable. Whether its rank is dead is then judged by all, over other ways.
-        if proof:
+        if proof:  # the end of a link is a proof, silence is none
             self.flood(near, _GONE, b"")
             self._end(near)
 
@@ -189,6 +189,7 @@ class Links:
         until, direct = monotonic() + _CLOSING, self.direct
         while monotonic() < until:
             is_awaited = len(direct.lost) < len(direct.peers) and not self._done.issuperset(others)
+            # what it had to say has gone, and nobody asks for more
             if direct.has_said(direct.peers) and not is_awaited:
                 return
             direct.progress(_CLOSING / 100)

@@ -42,7 +42,7 @@ class Marks:
         """Give the call that begins its digest, and tell of frames of it that have come and differ."""
         self._last[group] = call
         self._of[group, call] = digest
-        self._of.pop((group, call - _KEPT), None)
+        self._of.pop((group, call - _KEPT), None)  # no more are kept than ranks may be apart
         # Frames of a rank that is ahead came before this call began here. Their data was buffered; only now can it be
         # compared.
         for source, other in self._ahead.pop((group, call), {}).items() if self._ahead else ():
@@ -51,6 +51,7 @@ class Marks:
 
     def of(self, key: "Key") -> int:
         """Return the digest that a frame carries, 0 where there is none."""
+        # key[5] is its group, key[1] its call: a frame need not be unpacked
         return self._of.get((key[5], key[1] // PARTS), 0)
 
     def bits(self, key: "Key", count: int) -> int:
@@ -61,12 +62,12 @@ class Marks:
 
     def now(self, group: int) -> int:
         """Return the number of the last call that has begun in a group."""
-        return self._last.get(group, 0)
+        return self._last.get(group, 0)  # 0: none has begun yet
 
     def fits(self, source: int, key: "Key", digest: int) -> bool:
         """Return whether a frame that comes is of the same call here, as far as is known; tell of one that is not."""
         here = key[5], key[1] // PARTS
-        mine = self._of.get(here)
+        mine = self._of.get(here)  # the digest of the same call here
         # Not known here: the call has not begun, and is compared when it does, or it is long over.
         if mine is None:
             if here[1] > self._last.get(key[5], 0):

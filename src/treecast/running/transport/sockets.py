@@ -73,14 +73,15 @@ class Sockets(Transport):
 
     def has_said(self, ranks: Collection[int]) -> bool:
         """Return whether no bytes wait to go out to the living of some ranks."""
+        # a rank to which nothing was ever said has no wire
         return not any(self._wires[rank].wants_out for rank in ranks if rank in self._wires)
 
     def add(self, peer: int, connection: Any) -> None:
         """Take a connection to a rank, in the place of an older one."""
         old = self._wires.pop(peer, None)
-        if old is not None and not old.is_gone:
+        if old is not None and not old.is_gone:  # its tickets end as lost: the newcomer knows nothing of them
             self._drop(old)
-        self.lost.pop(peer, None)
+        self.lost.pop(peer, None)  # it lives again, as a newcomer
         self.whys.pop(peer, None)
         self.open(peer, connection)
 
@@ -93,14 +94,15 @@ class Sockets(Transport):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # There is a wire already where this rank has said something to the other before the connection was there.
         wire = self._wires.setdefault(peer, Wire(None, peer, self.marks, self._room))
-        wire.sock = wire.sock if wire.is_gone else sock
+        wire.sock = wire.sock if wire.is_gone else sock  # the wire may have ended before it had a connection
         if wire.is_gone or self.is_closed:  # looked at last: who closes meanwhile finds the connection
             sock.close()
             return
         self._selector.register(sock, selectors.EVENT_READ, wire)
-        wire.flush()
+        wire.flush()  # what was said before there was a connection
         self._look_out(wire)
         with suppress(OSError):  # the other side may have ended meanwhile
+            # the same address at both ends: one host; but what goes through TLS is not to be read past it
             if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
                 wire.say(Key(FrameKind.NEAR), wire.mark.told())
 
@@ -129,7 +131,7 @@ class Sockets(Transport):
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control."""
         ticket, wire = Ticket(), self._wire_to(to)
-        if wire is None:
+        if wire is None:  # nobody opens one, or the rank is lost
             ticket.end(lost=True)
         else:
             wire.send(key, piece, ticket, lent)
@@ -148,7 +150,7 @@ class Sockets(Transport):
 
     def cancel(self, source: int, key: Key | None = None) -> None:
         """Drop a message that was asked for when it comes, or all from and to a rank; its memory is free."""
-        if (wire := self._wires.get(source)) is not None:
+        if (wire := self._wires.get(source)) is not None:  # no connection: nothing can have been asked for
             wire.cancel(key)
 
     def forget(self, call: int, group: int) -> None:
@@ -163,6 +165,7 @@ class Sockets(Transport):
 
     def shut(self, rank: int, why: str = "shut") -> None:
         """Take nothing more from a rank, and touch no memory for it."""
+        # with no wire yet, an opener could still make one
         if rank not in self.lost and (rank in self._wires or self.opens is not None):
             if rank in self._wires:
                 self._wires[rank].shut()
@@ -171,8 +174,9 @@ class Sockets(Transport):
     def bury(self, rank: int) -> None:
         """Learn from others that a rank has ended; where there is a connection, its end tells so, or it is a newcomer's."""
         wire = self._wires.get(rank)
-        if wire is None and not self.lost.get(rank):
+        if wire is None and not self.lost.get(rank):  # a rank without a connection here has no end that could tell
             self._lose(rank, True, "told")
+        # its wire waits for a connection that will never come
         elif wire is not None and wire.sock is None and not wire.is_gone:
             self._end(wire, True, "told")
 
@@ -192,7 +196,7 @@ class Sockets(Transport):
                 self._moved.wait(max(left, _TURN))
             else:
                 self.move(max(left, 0.0))
-            if left <= 0:
+            if left <= 0:  # after one look: a wait of no seconds moves bytes, too
                 return
 
     def move(self, seconds: float) -> None:
@@ -208,6 +212,7 @@ class Sockets(Transport):
         finally:
             self._moving = False
             self._moved.notify_all()
+        # here and not in ``progress``: links count on moving bytes alone
         self.watch_time()
         self.raise_error()
 
@@ -239,7 +244,7 @@ class Sockets(Transport):
         self.heard[wire.peer] = monotonic()
         try:
             found = wire.read()
-            if found is None:
+            if found is None:  # nothing more comes, and the peer closed it
                 self._end(wire, self.trust_ends, "eof")
                 return
             for key, body in found:
@@ -249,6 +254,7 @@ class Sockets(Transport):
 
     def _look_out(self, wire: Wire) -> None:
         """Have the selector tell when more can be sent, as long as more waits."""
+        # asked only where that changes: a system call
         if wire.wants_out != (wire.peer in self._writing) and not wire.is_gone and wire.sock is not None:
             self._writing ^= {wire.peer}
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wire.wants_out else 0)
@@ -268,7 +274,7 @@ class Sockets(Transport):
 
     def _answer(self) -> None:
         # A thread that sleeps in the selector has let go of the lock, but moves bytes by itself as soon as some come.
-        if not self._moving:
+        if not self._moving:  # else the mover does this itself
             self.progress(0)
             self.watch_time(False)
 
@@ -289,4 +295,5 @@ class Sockets(Transport):
                 wire.sock.close()
 
 
+# in the child only: the parent goes on with its connections
 os.register_at_fork(after_in_child=lambda: [each.let_go() for each in list(_OPEN)])

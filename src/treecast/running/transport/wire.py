@@ -111,12 +111,12 @@ class Wire:
         elif not is_data or (len(piece) <= SMALL and key.instance != DIRECT):
             self.say(key, piece)
             ticket.end(len(piece))
-        elif self._granted.pop(key, None) == len(piece):
+        elif self._granted.pop(key, None) == len(piece):  # its length was asked for already: no OFFER
             self._streams.append((key, memoryview(piece), ticket))
             self.flush()
         else:
             self._held[key] = memoryview(piece), ticket
-            address = 0 if self._memory is None else address_of(piece)
+            address = 0 if self._memory is None else address_of(piece)  # 0: it cannot be read here
             if address and lent:
                 ticket.lent = partial(self._take_back, key)
             offer = _OFFER.pack(len(piece), address, self.mark.taken_back, ticket.lent is not None)
@@ -124,7 +124,7 @@ class Wire:
 
     def _take_back(self, key: Key, is_read: bool) -> None:
         """Take a message back that was offered; ``is_read``: all that live have read it."""
-        if key in self._held:
+        if key in self._held:  # gone already, or being sent
             piece, ticket = self._held.pop(key)
             ticket.end(len(piece), lost=not is_read)
             # Somebody may be reading it right now. The mark tells that reader that its bytes do not count.
@@ -162,7 +162,7 @@ class Wire:
                 self.is_mute = True
                 self._end_sends()
                 return
-            while self._out and sent >= len(self._out[0][0]):
+            while self._out and sent >= len(self._out[0][0]):  # several pieces may have gone at once
                 piece, ticket = self._out.popleft()
                 sent -= len(piece)
                 ticket.end(ticket.length)
@@ -170,7 +170,7 @@ class Wire:
                 self._out[0] = self._out[0][0][sent:], self._out[0][1]
 
     def _end_sends(self) -> None:
-        for key in [*self._held]:
+        for key in [*self._held]:  # offers nobody will take
             self._take_back(key, False)
         for *_, ticket in [*self._streams, *self._out]:
             ticket.end(lost=True)
@@ -328,7 +328,7 @@ class Wire:
             self._take_data(key, body)
         elif key.kind >= FrameKind.STATE:
             found.append((key, body))
-        elif key.kind == FrameKind.ALIVE or self.is_shut:
+        elif key.kind == FrameKind.ALIVE or self.is_shut:  # shut: nothing more of its data is answered
             pass
         elif key.kind == FrameKind.OFFER:
             self._take_offer(key._replace(kind=FrameKind.DATA), body)
@@ -345,7 +345,7 @@ class Wire:
 
     def _take_data(self, key: Key, body: bytes) -> None:
         asked = self.asked.get(key)
-        if self.is_shut:
+        if self.is_shut:  # its data touches no memory
             return
         if asked is None:
             self._early_bytes += len(body)
@@ -364,7 +364,7 @@ class Wire:
             raise FrameError("more offers than there are calls")
         if asked is None:
             self.offers[key] = offer
-        elif not asked.granted or asked.length != offer[0]:
+        elif not asked.granted or asked.length != offer[0]:  # an OFFER that crossed its GRANT is answered already
             self._answer(key, asked, offer)
 
     def _take_grant(self, key: Key, body: bytes) -> None:
@@ -372,7 +372,7 @@ class Wire:
         if len(self._granted) > _KEYS:
             raise FrameError("more is asked for than there is")
         if held is None:
-            self._granted[key] = length
+            self._granted[key] = length  # asked for too early: kept until it is sent
         elif length == len(held[0]):
             self._streams.append((key, *held))
             self.flush()
