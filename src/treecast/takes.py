@@ -61,16 +61,19 @@ def takes(machine: Model, network: Network) -> Takes:
     if machine.routing:
         raise PlanError(f"under {machine.name} a send takes the channels of its route, not an arc")
     normal, arcs, nodes = machine.normal, arcs_of(network), network.nodes
+    # 1. The ends of each arc, and the message that a send is.
     tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
     low, high = np.minimum(tail, head), np.maximum(tail, head)
     each, every, half = np.full(len(tail), -1), np.arange(len(tail)), normal.duplex == "half"
     message = every if normal.combining else each  # combined sends are one message, however many they are
     columns, nodal = list[tuple[Ints, Ints]](), 0
+    # 2. Ports: at the tail and the head, together where duplex is half.
     if normal.room:
         columns, nodal = [(tail, message), (head + (0 if half else nodes), message)], nodes * (1 if half else 2)
     if normal.partner == "same" and not half:
         columns += [(end + 2 * nodes, low * nodes + high) for end in (tail, head)]
         nodal += nodes
+    # 3. Channels past relays, or links, or the arc itself.
     if network.past_routes is not None:  # the channels of each, and behind the last resources of the arc's own
         channels = network.past_routes.taken(half=half)
         alone = network.past_routes.channels + np.arange(channels.size).reshape(channels.shape)
@@ -81,6 +84,7 @@ def takes(machine: Model, network: Network) -> Takes:
         columns.append((nodal + link, message))
     elif normal.room != 1 and not (normal.room and normal.combining):
         columns.append((nodal + every, message))
+    # 4. As a table, with how many go at once.
     resource, key = (np.stack(column, axis=1).astype(np.int64) for column in zip(*columns, strict=True))
     room = np.ones(int(resource.max(initial=-1)) + 1, np.int64)
     room[:nodal] = normal.room

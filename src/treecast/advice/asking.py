@@ -69,6 +69,7 @@ def advise(
     >>> treecast.advise("broadcast", 16, size="1MiB", latency="1us", rate="12.5GB/s", max_degree=4).options[0].ranks
     16
     """
+    # 1. What is asked: sizes, data, costs.
     wanted = [nodes] if isinstance(nodes, int) else list(nodes)
     if not wanted or min(wanted) < 1 or len(wanted) > _MOST_SIZES:
         raise PlanError(f"networks are compared for 1 to {_MOST_SIZES:,} sizes, from 1 rank on")
@@ -77,13 +78,14 @@ def advise(
         raise PlanError(
             "say how much data there is and how much sends cost, as in size='16MiB', latency='1us', rate='12.5GB/s'"
         )
-    if ports is not None:
+    if ports is not None:  # without switches: machines whose own ports are joined
         if len(wanted) > 1:
             raise PlanError("machines with so many ports are joined for one number of them, not for several")
         return switchless(collective, wanted[0], ports, much, costs, survive=survive)
+    # 2. Compare by closed forms.
     kept: dict[str, Any] = {"survive": survive, "most_degree": max_degree, "rate_per": rate_per, "sort": sort}
     found = ask(collective, wanted, much, costs, **kept)
-    # The comparison goes by closed forms: what is recommended is made and verified once.
+    # 3. The comparison goes by closed forms: what is recommended is made and verified once.
     for each in found.options:
         if each.front:
             how: dict[str, Any] = {"survive": each.survives, "model": each.model, "builder": each.builder}

@@ -119,6 +119,7 @@ def buy(
     >>> [(each.fabric.name, each.fabric.switches, each.cables) for each in found.found]
     [('2 leaves, 1 spine', 3, 16), ('2 leaves, 2 spines', 4, 16), ('3 leaves, 2 spines', 5, 24)]
     """
+    # 1. Numbers and lists that make sense.
     if not 2 <= hosts <= _MOST_HOSTS or not 2 <= ports <= _MOST_PORTS:
         raise PlanError(
             f"there are 2 to {_MOST_HOSTS:,} hosts, and 2 to {_MOST_PORTS:,} ports, not {hosts:,} and {ports:,}"
@@ -130,18 +131,21 @@ def buy(
             raise PlanError(
                 f"{odd[0]:,} {words} has 1 to {most:,}" + (f" of {ports:,} ports" if some is uplinks else "")
             )
+    # 2. All fabrics that can be bought.
     some = list(dict.fromkeys(_fabrics(hosts, ports, cards, uplinks)))
     if not some:
         raise PlanError(
             f"{ports:,} ports a switch do not join {hosts:,} hosts in three levels"
             f"{' with so many uplinks' if uplinks else ''}: take larger switches{', or fewer uplinks' if uplinks else ''}"
         )
+    # 3. Each one as a network: its cables, and what the failure of one costs.
     offers, per_second = list[Offer](), parse_rate(rate)
     for number, fabric in enumerate(some):
         report(number, len(some), fabric.name)
         where = _wired(fabric, hosts)
         failures = (cables(where, kind, bytes=bytes, rate=per_second, plans=0) for kind in collectives)
         offers.append(Offer(fabric, where, where.arcs // 2, tuple(failures)))
+    # the cheapest first, by switches
     offers.sort(key=lambda each: (each.fabric.switches, each.cables, each.fabric.cards))
     return Offers(hosts, ports, tuple(offers), per_second)
 

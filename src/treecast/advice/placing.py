@@ -103,15 +103,17 @@ def place(
     >>> found.today.most, found.load.most, found.gain
     (3.0, 1.0, 3.0)
     """
+    # 1. The hosts: those named, else all, in the order of people, node2 before node10.
     network = find_network(network)
     nodes = [network.node(each) for host in hosts for each in _ranged(network, host)] or sorted(
         network.ranks.tolist(),
         key=lambda u: [int(part) if part.isdigit() else part for part in _parts(network.label(u))],
     )
-    relays = [u for u in nodes if network.relays is not None and network.relays[u]]
+    relays = [u for u in nodes if network.relays is not None and network.relays[u]]  # a relay is no host
     if relays or len(set(nodes)) < len(nodes):
         odd = network.label(relays[0]) if relays else "a host"
         raise PlanError(f"{odd} {'is a switch' if relays else 'stands twice'}: name the hosts of the job, each once")
+    # 2. The shape: whom each rank sends to, and how many ranks a host has.
     if shape not in SHAPES and not re.search(r"[a-z][0-9]", shape):
         raise PlanError(
             f"{shape!r} is none of {', '.join(SHAPES)}, and no mesh like tp8,pp2,dp4{did_you_mean(shape, SHAPES)}"
@@ -124,11 +126,12 @@ def place(
         raise PlanError(
             f"{shape} on {count_of(len(nodes), 'host')} is {RankMesh.of(shape).ranks / len(nodes):g} ranks a host, not {each}"
         )
+    # 3. The best order that is found, and what it loads beside the order of today.
     loads = Loads(network)
     found = OrderSearch(loads, sends, nodes).best
     per_second = rate_on(network, rate)
     before, after = (_loaded(loads, sends, order) for order in (nodes, found))
-    if after.most >= before.most - 1e-9 and after.whole >= before.whole - 1e-9:
+    if after.most >= before.most - 1e-9 and after.whole >= before.whole - 1e-9:  # 1e-9: loads are floats
         found, after = nodes, before  # nobody moves for nothing
     return Placement(network, shape, tuple(map(network.label, found)), each, after, before, per_second)
 

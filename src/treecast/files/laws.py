@@ -46,6 +46,7 @@ def check_format(name: str, schedules: Sequence[Schedule] | None = None, changes
     >>> from treecast.testing import check_format
     >>> check_format("binary", changes=20)
     """
+    # 1. The format: it has to be written, and found by its suffix.
     writer, reader = exporters().get(name), importers().get(name)
     if writer is None:
         known = ", ".join(exporters())
@@ -53,6 +54,7 @@ def check_format(name: str, schedules: Sequence[Schedule] | None = None, changes
             f"{name} is no format that is written" + (": it is only read" if reader else f": there are {known}")
         )
     expect(format_of_name(f"plan{writer.suffix}"), name, f"the format of a file plan{writer.suffix}")
+    # 2. Each schedule: written twice, read back, judged with changes.
     held, refused = 0, ""
     with TemporaryDirectory() as folder:
         for number, schedule in enumerate(_plans() if schedules is None else schedules):
@@ -61,16 +63,18 @@ def check_format(name: str, schedules: Sequence[Schedule] | None = None, changes
             try:
                 for path in paths:
                     save(schedule, path, **settings)
-            except FormatError as error:
+            except FormatError as error:  # a format may hold only some schedules
                 refused = str(error)
                 continue
             held += 1
             one, two = map(_contents, paths)
+            # no clock, no order of a set goes into a file
             expect(two == one, True, f"{said}: whether the same is written twice")
             if reader is not None:
                 _check_reading(reader.name, paths[0], schedule, said)
-            if reader is not None and list(one) == [""]:
+            if reader is not None and list(one) == [""]:  # one file of text: only such can be changed byte by byte
                 _check_changes(reader, one[""], said, changes)
+    # 3. A format that holds none proves nothing.
     if not held:
         raise AssertionError(f"{name} holds none of the schedules: {refused}")
 

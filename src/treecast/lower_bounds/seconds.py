@@ -62,9 +62,11 @@ def bound_seconds(
     """
     if model.routing or collective.traits.one_way:
         return None
+    # 1. Arcs of unlike costs: prices, in one bound.
     if costs is not None and costs.unlike and collective.lengths is None and not model.combining:
         job = Problem(collective, network, copies, replace(model, arcs=()), against=against)
         return TimeBound(least_seconds(job, costs, block), 0.0, 0.0, "by the costs of each arc: prices, distances")
+    # 2. Blocks of unlike lengths, and machines that join messages.
     if collective.lengths is not None:
         return _unequal(collective, network, copies, model, flit=block, cost=cost)
 
@@ -74,9 +76,11 @@ def bound_seconds(
 
     if model.combining:
         return _combining(of(1), network, model, block, cost)
+    # 3. Else steps are at least a M + c for M chunks: from bounds at some M, a line that is nowhere above them.
     steps = {messages: best(of(messages), "steps").value for messages in (*_FEW, _HIGH)}
     slope = (steps[_HIGH] - steps[_LOW]) / (_HIGH - _LOW)
     offset = max(0.0, min(least - slope * m for m, least in steps.items()))
+    # 4. The best number of chunks for that line; it need not be a whole one, since this is a bound.
     if offset * cost.per_byte * block <= slope * cost.startup:  # more chunks only take longer
         return TimeBound((slope + offset) * cost.step_time(block), slope, offset, "(a + c)(α + βB), of one chunk")
     seconds = (sqrt(slope * cost.per_byte * block) + sqrt(offset * cost.startup)) ** 2

@@ -99,6 +99,7 @@ def wrap(comm: Any, *, own: bool = False, **terms: Unpack[Said]) -> "Comm":
     from treecast.mpi.library import load_mpi
     from treecast.running.jobs.ending import end_with_the_job
 
+    # ``together``: little data by MPI's own calls
     made: Comm = _wrapped().around(comm, Terms.of(terms, OVER_MPI), own=own, together=True)
     mpi = load_mpi()
     end_with_the_job(made.terms.on_error, mpi.Is_finalized, mpi.Intracomm(mpi.COMM_WORLD).Abort)

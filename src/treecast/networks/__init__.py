@@ -110,8 +110,10 @@ def network(source: Any, **asked: Any) -> Network:
     >>> network([("a", "b", "100Gbit/s"), ("b", "c", "200Gbit/s")]).chunk_rate  # of the slowest cable, in bytes a second
     12500000000.0
     """
+    # 1. What is asked of whatever is named.
     if (adds := asked.pop("relays_add", None)) is not None:
         return network(source, **asked).adding(adds)
+    # 2. Networks, files with words of their own, graphs.
     if isinstance(source, Network):
         return source
     if asked and not isinstance(source, str | PathLike):
@@ -119,20 +121,23 @@ def network(source: Any, **asked: Any) -> Network:
     if asked or isinstance(source, PathLike):
         path = fspath(cast("str | PathLike[str]", source)).removeprefix("file:")
         return file(path + spell_asked({name.replace("_", "-"): value for name, value in asked.items()}))
-    if not isinstance(source, str):
+    if not isinstance(source, str):  # a graph of networkx, say
         return graph_from(source)
+    # 3. Texts: endings first, as they stand behind any name.
     if source.endswith(PAST):
         return network(source.removesuffix(PAST)).past_relays()
     if parted := read_without(source):
         whole, links, nodes = parted
         return network(whole).without(nodes, links)
+    # 4. A family, a file, or an error that names the nearest.
     name, colon, arguments = source.partition(":")
     family = families().get(name)
-    for end, adds in ADDING.items() if family and name != "file" else ():
+    for end, adds in ADDING.items() if family and name != "file" else ():  # a file may end in such a word by chance
         if source.endswith(end):
             return network(source.removesuffix(end)).adding(adds)
     if family and (colon or not family.arguments):
         return family.network(arguments if colon else None)
+    # a family wins over a file of its name
     if family is None and ((path := Path(read_asked(source)[0])).suffix in SUFFIXES or (source and path.exists())):
         return file(source)
     raise no_network(source)

@@ -97,11 +97,13 @@ def program(collective: str | Job[Any], network: Any, node: NodeName | None = No
     >>> len(relayed), int(relayed.rows.step.max()) > 10**12
     (104, True)
     """
+    # 1. Builders with a rule for one node.
     *asked, which = (collective, network) if node is None else (collective, network, node)
     job, entries = request(*asked, **words)
     kind, where = job.collective.kind, job.network
     able = [entry for entry in entries if entry.at is not None]
     entry = choose(job, able)[0] if able else entries[0]
+    # 2. None: why, and what has one.
     if entry.at is None:
         many = f"; every node hears at least {where.nodes - 1:,} messages" if job.collective.all_source else ""
         if job.builder:
@@ -114,10 +116,11 @@ def program(collective: str | Job[Any], network: Any, node: NodeName | None = No
             f"on {where.spec} there is no rule by which a node knows its rows of {kind} from its label alone: use plan()"
             + (many or some)
         )
+    # 3. The rows of the node, as the whole plan has them.
     given = where if job.likeness is None else job.likeness.given
     mine = entry.at(job, known_node(job, node_of(given, which, "node"))).rows
     found = Schedule(where, job.collective, job.model, mine, job.copies, recipe=recipe_of(job, entry, job.copies))
-    return found if job.likeness is None else carried(found, job.likeness)
+    return found if job.likeness is None else carried(found, job.likeness)  # from the network that stood in for it
 
 
 def builders(collective: str, network: Any) -> list[Builder]:

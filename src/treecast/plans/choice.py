@@ -152,6 +152,7 @@ def alternatives(job: Job[Any]) -> Alternatives:
     >>> found.chosen.name, found.candidates[0].claims.steps, found.why
     ('disjoint-trees', 106, 'the fewest steps')
     """
+    # 1. Try every builder; on large networks only those that know their cost.
     task, entries = request(job)
     large = task.network.nodes > _MOST_COMPARED
     tried = [
@@ -160,14 +161,17 @@ def alternatives(job: Job[Any]) -> Alternatives:
         else _try(task, entry)
         for entry in entries
     ]
+    # 2. The one that ``plan`` takes, and the others by their cost.
     chosen = choose(task, entries, {id(each.builder): each for each in tried})[0]
     others = sorted(
         (each for each in tried if each.builder != chosen),
+        # those without a closed form come last
         key=lambda each: (each.claims is None, each.builder.baseline, each.cost),
     )
     mine = next(each for each in tried if each.builder == chosen)
     if mine.claims is None and not large:
         raise PlanError(mine.reason)
+    # 3. Builders that are not asked, and why.
     unfit = [
         Candidate(entry, reason=reason)
         for entry in builders(task.collective.kind, task.network)

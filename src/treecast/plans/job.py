@@ -269,6 +269,7 @@ def collective_of(
     PlanError and NetworkError for a kind, node or length that does not exist, for a relay as a root or target, and for ranks
     that are not reached.
     """
+    # 1. The root and the targets, by their names.
     start = root_of(network, root)
     if isinstance(targets, str) or not np.iterable(targets):
         raise PlanError(f"targets are several nodes or labels, not {targets!r}: write [{targets!r}]")
@@ -281,8 +282,9 @@ def collective_of(
         raise PlanError(f"the root {network.label(start)} has the data and is no target: name other nodes")
     for target in sorted(aims):
         _refuse_relay(network, target, "target")
+    # 2. Who has a root, and how long blocks are.
     rootless = find_kind(kind).all_source
-    if rootless and root is not None and start:
+    if rootless and root is not None and start:  # node 0 may be named: it is what others take by default
         raise PlanError(f"{kind} has no root: every node has data of its own")
     flits = None if lengths is None else lengths_by_block(network, find_kind(kind), start, lengths)
     found = Collective.over(
@@ -293,7 +295,7 @@ def collective_of(
         targets=tuple(sorted(aims - {start})),
         lengths=flits,
     )
-    check_reach(found, network)
+    check_reach(found, network)  # some node may have no way from the root
     return found
 
 

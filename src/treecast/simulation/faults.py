@@ -166,6 +166,7 @@ def parse_faults(network: Network | str, nodes: str | Iterable[str] = (), links:
     >>> treecast.parse_faults("star:4", ["2143@5"], ["1234-2134"])
     Faults(nodes={7: 5}, arcs={(0, 0): 0, (6, 0): 0})
     """
+    # 1. Nodes; a relay that plans go past is a node of the whole network, whose fault cuts the arcs through it.
     network = find_network(network)
     dead: dict[int, int] = {}
     cut_arcs: dict[tuple[int, int], int] = {}
@@ -178,6 +179,7 @@ def parse_faults(network: Network | str, nodes: str | Iterable[str] = (), links:
             continue
         node = network.node(name)
         dead[node] = min(step, dead.get(node, step))
+    # 2. Links, both ways, and single arcs.
     for text in _texts(links):
         name, step = _at_step(text)
         try:

@@ -290,6 +290,7 @@ def reliability(
     >>> found, found.exact
     (<Reliability: a loss with probability 0.000122343, 880,970 sets replayed>, True)
     """
+    # 1. What is asked makes sense.
     began = time.perf_counter()
     if schedule.collective.sums:
         raise FaultError("a sum has one copy and survives no fault: any node or link that it needs is one too many")
@@ -297,19 +298,22 @@ def reliability(
         raise FaultError(
             f"{sets} sets and confidence {confidence} will not do: name {_FEWEST} sets or more, and a number between 0 and 1"
         )
+    # 2. Fault sets, by the number of parts that fail: strata.
     check_seed(seed)
     chances: Mapping[Kind, Chance] = {"nodes": node_failure, "links": link_failure, "arcs": arc_failure}
     elements = elements_of(schedule, chances)
     judge = Judge(schedule, elements, seed)
     strata, tail = elements.strata()
+    # 3. Replay whole strata, the likeliest first; draw from the rest where it still matters.
     pool: Harm | None = None
     with reporting(progress):
         known, rest = _replay_all(judge, strata, sets // 2, survives, executor)
-        spent = sum(harm.tried for harm in known)
+        spent = sum(harm.tried for harm in known)  # how many sets were replayed
         left = tail + sum(stratum.weight for stratum in rest)
         if left > _CLOSE * sum(harm.stratum.weight * harm.shares.estimate for harm in known):
             drawn, pool = _draw(judge, rest, sets - spent, 1 - confidence, executor)
             known, left = known + drawn, tail
+    # 4. The estimate, and what was left out of it.
     known.sort(key=lambda harm: harm.stratum.log_likely, reverse=True)
     sure = 1.0 if pool is None else confidence
     return Reliability(schedule, elements, tuple(known), pool, left, sure, time.perf_counter() - began)

@@ -96,8 +96,10 @@ def init(
     from treecast.tcp.proof import Tls, Trust, read_secret
     from treecast.tcp.start import Options, Start, find_start, read_places, start_job
 
+    # 1. The terms, and whom to trust.
     ours = Terms.of(terms).check()
     trust = Trust(read_secret() if secret is None else secret, None if tls is None else Tls(*tls))
+    # 2. Where the others are: the launcher says so, or the program.
     if rank is None and size is None:
         where = find_start()
         if meet is not None:
@@ -106,11 +108,13 @@ def init(
         where = Start(rank or 0, size or 0, read_places(meet or ""))
         if not 0 <= where.rank < where.size or not (where.places or store or where.size == 1):
             raise PlanError(f"rank={rank}, size={size}, meet={meet!r} make no job: write init(0, 4, 'host:port'), say")
+    # 3. Meet them.
     try:
         process = start_job(where, Options(ours, trust, start, trust_ends, store))
     except TooLateError as error:  # a launcher has started it anew
         sys.stderr.write(f"treecast: {error}\n")
         raise SystemExit(0) from None
+    # 4. The communicator; ranks that met over links alone compare their terms by it.
     comm = Comm(process, process.whole(), is_new=process.is_new)
     if process.links is not None:  # they may have met over the links alone
         said = enumerate(comm.ask("init", ours.words()))

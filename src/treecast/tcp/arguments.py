@@ -36,6 +36,7 @@ class Reader(reader.Reader):
         """
         items = take_apart(library, argument, vector)
         memory: Any = items.buffer
+        # None for no entries is what mpi4py takes
         if items.buffer is None and items.datatype is not None and not np.any(items.counts):
             memory = bytearray()
         view, finish, datatype = memoryview(memory), None, items.datatype
@@ -45,7 +46,7 @@ class Reader(reader.Reader):
             datatype = datatype_of(library, memory)
         elif isinstance(datatype, str):
             datatype = library.Datatype.fromcode(datatype)
-        if not (view.c_contiguous or view.f_contiguous):
+        if not (view.c_contiguous or view.f_contiguous):  # a copy, brought back at the end where it was received into
             array = np.asarray(view)
             memory = np.ascontiguousarray(array)
             finish = partial(np.copyto, array, memory)
@@ -59,7 +60,9 @@ class Reader(reader.Reader):
         """Raise TypeError for an operation that does not go with a datatype."""
         if not isinstance(op, library.Op):
             raise TypeError(f"an operation of treecast.tcp adds, such as SUM, not {type(op).__name__}")
+        # tried once: an operation of numpy may not go with a type
         if op.is_predefined and (op, datatype) not in self._adds:
+            # zeros: no operation fails by their values
             one, other = (library.buffer.allocate(datatype.size, clear=True) for _ in range(2))
             op.reduce_pieces([one, 1, datatype], [other, 1, datatype])
             self._adds.add((op, datatype))

@@ -59,8 +59,9 @@ class Comm(Messaging, Member):
         self._ours = Caller(library, Reader(group.size), group.rank, group.size, self.terms.sums)
         self.deaths = Deaths("its communicator", "go on with Dup, or say on_failed='ignore'")
         self._network, self._plans = "", None
+        # from 1: 0 would count as no number
         self._take_number, self.worker = count(1).__next__, process.workers[group.ident]
-        if process.links is not None and not group.ident:
+        if process.links is not None and not group.ident:  # parts of the job have no plans over the links
             where = process.links[1]
             if where.relays is not None:  # a relay is a rank here, and takes part
                 from treecast.networks import Graph
@@ -82,7 +83,7 @@ class Comm(Messaging, Member):
         A broadcast then takes each rank about as long as it takes to receive the data once. Over a network that was named, and
         between two ranks, all stays as it is.
         """
-        if self.process.links is None and self.size > _FEW:
+        if self.process.links is None and self.size > _FEW:  # between two ranks a plan is the straight way
             from treecast.networks import network
 
             where = network(f"complete:{self.size}")
@@ -111,6 +112,7 @@ class Comm(Messaging, Member):
     Get_name, Set_name = partialmethod(getattr, "name"), partialmethod(setattr, "name")
 
     def __bool__(self) -> bool:
+        # COMM_NULL was made without ``__init__``
         return "process" in vars(self)
 
     def __getattr__(self, name: str) -> Any:
@@ -126,13 +128,14 @@ class Comm(Messaging, Member):
         Ranks that have failed are in none. Raises as any collective.
         """
         said = self.ask("Split", (color, key, self.process.next_group))
-        living = [(rank, *each) for rank, each in enumerate(said) if each is not None]
+        living = [(rank, *each) for rank, each in enumerate(said) if each is not None]  # who has failed has no colour
         # All take the greatest number that any rank has next: ranks may have been in different communicators before.
         first = max(number for *_, number in living)
-        colors = sorted({each[1] for each in living} - {UNDEFINED})
+        colors = sorted({each[1] for each in living} - {UNDEFINED})  # all know all colours, and number the parts alike
         self.process.next_group = first + len(colors)
         if color == UNDEFINED:
             return COMM_NULL
+        # equal keys: in the order of ranks
         ranks = [rank for _, rank in sorted((place, rank) for rank, named, place, _ in living if named == color)]
         seats = [self.group.seats[rank] for rank in ranks]
         return Comm(self.process, self.process.add_group(seats, first + colors.index(color), self.terms))
@@ -154,6 +157,7 @@ class Comm(Messaging, Member):
             raise PlanError("newcomers are taken into the communicator of all ranks, not into a part of it")
         if self.process.links is not None:
             raise PlanError(f"nobody can join over the links of {self._network} yet")
+        # in two rounds: the first tells who asks, the second who is reached by all
         heard = [each for each in self.ask("admit", self.process.applicants()) if each]
         # Who has asked some member, and now is reached by all: only such a newcomer is taken in.
         wanted = {seat: identity for each in heard for seat, identity in each.items() if seat not in self.members}
@@ -161,6 +165,7 @@ class Comm(Messaging, Member):
             return ()
         reached = self.ask("admit", self.process.applicants(wanted.values(), _REACH))
         everyone = [each for each in reached if each is not None]
+        # the same process in that seat at all: one may have come anew meanwhile
         seats = sorted(seat for seat, who in wanted.items() if all(each.get(seat) == who for each in everyone))
         self.process.admit(self.group, seats)
         return tuple(seats)
@@ -178,7 +183,7 @@ class Comm(Messaging, Member):
             self.process.run(self.group, called(self.group, steps))
             if data.finish is not None:
                 data.finish()
-        self.is_new = False
+        self.is_new = False  # it has the data now, like all others
 
     def _job_of(self, *given: Any) -> RankCall:
         from treecast.running.engine.demands import job_of

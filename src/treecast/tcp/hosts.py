@@ -17,6 +17,7 @@ from treecast import __version__
 from treecast.errors import PlanError
 from treecast.running.jobs.command import start, watched
 
+# variables that the launcher's host alone has: folders and processes of its own
 _OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE", "TREECAST_TAG", "TREECAST_LOGS")
 _OF_RANK = ("TREECAST_RANK", "TREECAST_SIZE", "TREECAST_JOIN")
 _HOST = r"(?:[^\s@]+@)?(?:\[\S+?\]|[^\s:]+|[^\s:]*(?::[^\s:]*){2,})"
@@ -45,6 +46,7 @@ def read_hosts(text: str) -> list[tuple[str, int]]:
             match = _LINE.match(line)
             if match is None:
                 raise PlanError(f"{line!r} names no host: write HOST, or HOST:2 for two ranks, a line for each")
+            # brackets of IPv6 are not part of a name
             found.append((re.sub(r"[][]", "", match[1]), int(match[2] or match[3] or 1)))
     for host, _ in found:  # ssh takes what begins with a dash for an option, and options start programs
         if not host or host.startswith("-") or " " in host or not host.isprintable():
@@ -60,7 +62,7 @@ def deal_out(file: str, ranks: int | None) -> list[str]:
         raise PlanError(f"the hosts in {file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise PlanError(f"{file} is no text, and names no host: write HOST or HOST:2, a line for each") from None
-    places = [host for host, slots in hosts for _ in range(slots)]
+    places = [host for host, slots in hosts for _ in range(slots)]  # as many places in a row as a host has slots
     if ranks is not None and len(places) < ranks:
         raise PlanError(f"{file} has room for {len(places)} ranks, not for {ranks}: write slots=… behind hosts")
     if not places:
@@ -71,8 +73,9 @@ def deal_out(file: str, ranks: int | None) -> list[str]:
 def own_addresses(hosts: Iterable[str]) -> list[str]:
     """Return the addresses of this machine from which it reaches some hosts; names that only ssh knows are left out."""
     found: list[str] = []
-    for host in dict.fromkeys(name.rpartition("@")[2] for name in hosts):
+    for host in dict.fromkeys(name.rpartition("@")[2] for name in hosts):  # the user in front of @ is for ssh
         with suppress(OSError):
+            # 9: any port does, as nothing is sent
             for family, kind, _, _, address in socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM):
                 with suppress(OSError), socket.socket(family, kind) as probe:
                     # A connect of UDP sends nothing: the system only chooses the address from which it would.
@@ -89,8 +92,10 @@ def start_there(host: str, program: Sequence[str], environment: Mapping[str, str
     seat = shlex.join([sys.executable, "-m", "treecast.tcp.seat"])
     if shutil.which("ssh") is None:
         raise PlanError("ssh cannot be started: there is no such program")
+    # ssh itself is told of the rank, to be watched and tagged like one
     here = {name: environment[name] for name in (*_OF_THIS_HOST, *_OF_RANK) if name in environment}
     child = start(watched(["ssh", "-o", "BatchMode=yes", "--", host, seat], "there"), here, PIPE, stdout)
+    # paths and processes of this host say nothing there
     told = {name: value for name, value in environment.items() if name not in _OF_THIS_HOST}
     order = {"version": __version__, "command": list(program), "environment": told, "folder": os.getcwd()}
     if child.stdin is not None:

@@ -76,9 +76,11 @@ class JoinedJob:
         self.tell: Callable[[Iterable[int]], None] = lambda lost: None  # the meeting place, where a launcher holds it
         self.note_over: Callable[[], None] = lambda: None
         self.is_new, self.attempt, self.held = False, "", ExitStack()
+        # all that agreements say, for whichever group
         for kind in (*(kind for kind in FrameKind if FrameKind.STATE <= kind <= FrameKind.WELCOME), FrameKind.UNLIKE):
             transport.on(kind, self._hear)
         transport.on(FrameKind.ABORT, self._end_with)
+        # only where some ranks have no connection do facts go round
         self.news = Notices(transport, terms.survive, self._hear_news) if reach is not None else None
         if reach is not None:
             reach.begin(transport)
@@ -91,7 +93,7 @@ class JoinedJob:
 
     def add_group(self, seats: Iterable[int], ident: int, terms: Terms | None = None) -> Group:
         """Return a new group of ranks, by default on the job's terms. Raises PlanError when there have been too many."""
-        if ident > _GROUPS or ident in self._groups:
+        if ident > _GROUPS or ident in self._groups:  # 16 bits in each frame
             raise PlanError(f"{ident:,} is no number of a new communicator: it is taken, or above {_GROUPS:,}")
         with self.transport.lock:
             self.next_group = max(self.next_group, ident + 1)
@@ -101,6 +103,7 @@ class JoinedJob:
         self, seats: Iterable[int], ident: int, terms: Terms, joined: tuple[list[int], int] | None = None
     ) -> Group:
         """Return a new group; ``joined``: the members that a newcomer joins, and the number of their last call."""
+        # with ``late`` a relay would seem late to the others
         carrier = Carrier(relays=terms.late is None, is_wide=self.news is not None)
         group = Group(self.transport, seats, ident, terms, carrier, waiting=self.waiting)
         if joined is not None:
@@ -108,8 +111,9 @@ class JoinedJob:
         self._groups[ident], self.workers[ident] = group, Worker(f"treecast.tcp.{ident}")
         if ident == 0:
             tell_joined(group)
-        for seat, proof in self.transport.lost.items():
+        for seat, proof in self.transport.lost.items():  # who was lost before this group was made
             group.lose(seat, proof, self.transport.whys[seat])
+        # who has left it already, by news
         for (group_of, number), ranks in list(self.news.byes.items()) if self.news is not None else ():
             for seat in ranks_of(ranks) if group_of == ident else ():
                 group.hear(seat, Key(FrameKind.BYE, number, group=ident), b"")
@@ -123,16 +127,17 @@ class JoinedJob:
         return group
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
-        if key.kind == FrameKind.BYE and key.group == 0:
+        if key.kind == FrameKind.BYE and key.group == 0:  # of the group of all: it ends its part of the job
             self._said_bye.add(source)
         if key.kind == FrameKind.WELCOME:
             self._take_welcome(key, body)
         elif (group := self._groups.get(key.group)) is not None:
             group.hear(source, key, body)
+        # a stranger's group would fill the memory
         elif len(body) > _EARLY - sum(_FRAME + len(each) for _, _, each in self._early):
             raise FrameError("frames of a group that is none")
         else:
-            self._early.append((source, key, body))
+            self._early.append((source, key, body))  # this rank may make the group later
 
     def _hear_news(self, source: int, key: Key, body: bytes) -> None:
         if key.kind == FrameKind.ABORT:
@@ -141,7 +146,7 @@ class JoinedJob:
             self._hear(source, key, body)
 
     def _lose(self, seat: int, proof: bool, why: str) -> None:
-        if not self.is_over and seat not in self._said_bye:
+        if not self.is_over and seat not in self._said_bye:  # who says goodbye is no loss
             self.transport.events.tell("lost", f"rank {seat}: {why}", ranks=(seat,))
         for group in list(self._groups.values()):
             group.lose(seat, proof, why)
@@ -156,12 +161,13 @@ class JoinedJob:
     def applicants(self, identities: Iterable[str] = (), seconds: float = 0.0) -> dict[int, str]:
         """Return the identity of who asks to be taken in, by seat; wait for some, as long as given."""
         wanted, until = set(identities), monotonic() + seconds
+        # the queue gives nothing more, or the time is up
         with suppress(Empty):
             while True:
                 here = {identity.hex() for identity, _ in self._applicants.values()}
                 left = 0.0 if wanted <= here else max(0.0, until - monotonic())
                 sock, who = self.arrivals.get(timeout=left)
-                if who.rank in self._applicants:
+                if who.rank in self._applicants:  # it has come once more: the older connection is dead
                     self._applicants[who.rank][1].close()
                 self._applicants[who.rank] = who.identity, sock
         return {seat: identity.hex() for seat, (identity, _) in self._applicants.items()}
@@ -170,25 +176,27 @@ class JoinedJob:
         """Take newcomers in, whom all members have reached, and tell them which call comes next."""
         agreement = group.agreement
         with self.transport.lock:
-            self.messages.forget(set(seats))
+            self.messages.forget(set(seats))  # what the dead in these seats had sent
             for seat in seats:
                 self.transport.add(seat, self._applicants.pop(seat)[1])
                 self._said_bye.discard(seat)
             agreement.admit(seats)
             self.transport.events.tell("joined", f"{name_ranks(seats)}, taken in", ranks=tuple(seats))
+            # at once, before any later call of this rank can reach them
             key = Key(FrameKind.WELCOME, agreement.number, stage=self.next_group)
             for seat in seats:
                 self.transport.send(seat, key, json.dumps([agreement.members, self.terms.words()]).encode())
 
     def _take_welcome(self, key: Key, body: bytes) -> None:
         """Keep the first welcome. Raises FrameError for bytes that name no members, or no terms."""
-        if self.welcome is not None or self._groups:
+        if self.welcome is not None or self._groups:  # the first counts: all say the same
             return
         try:
             seats, words = json.loads(body)
             members, words = [range(self.transport.size).index(seat) for seat in seats], read_words(words)
         except (ValueError, TypeError):
             raise FrameError("members that are none") from None
+        # what each member is taken to say, and its own words
         said = {**dict.fromkeys(members, words), self.transport.rank: self.terms.words()}
         self.welcome = members, key.call, key.stage, said
 
@@ -206,7 +214,7 @@ class JoinedJob:
                 raise GoneError("all ranks of the job have ended before they took this one in")
             members, number, self.next_group, said = self.welcome
             check_alike(said)
-            for seat in set(members) & set(self.applicants()):
+            for seat in set(members) & set(self.applicants()):  # newcomers that were admitted with it
                 self.transport.add(seat, self._applicants.pop(seat)[1])
             self._enter(range(self.transport.size), 0, self.terms, (members, number))
 
@@ -228,7 +236,7 @@ class JoinedJob:
 
     def _be_out(self, event: Event) -> None:
         """Have an error of a rank that is out end nothing: the others go on without it."""
-        if event.name == "evicted" and self in _JOINED:
+        if event.name == "evicted" and self in _JOINED:  # only of a job that ends with this process
             end_with_the_job("die", lambda: self.is_over, self.abort)
 
     def finish(self) -> None:
@@ -245,12 +253,12 @@ class JoinedJob:
             self.is_over = True
             note("left", "0")
             tell_ended(transport, self._groups[0].made.call)
-            if transport.rank == self._groups[0].agreement.members[0]:
+            if transport.rank == self._groups[0].agreement.members[0]:  # one of them is enough
                 with suppress(Exception):  # the store may be gone
                     self.note_over()
             for group in self._groups.values():
                 number = group.agreement.number
-                if self.news is not None:
+                if self.news is not None:  # in a large job goodbyes go round as news
                     self.news.note_byes(group.ident, number, 1 << transport.rank)
                     continue
                 for seat in set(group.seats) - {transport.rank}:
@@ -259,9 +267,11 @@ class JoinedJob:
             others = set(main.members) - {transport.rank}
             gone = self._said_bye, transport.lost.keys()
             # Others may still lack data that this rank has. It answers until each has said goodbye, or is lost.
+            # quick first: sets are joined only where they could do
             transport.wait(lambda: main.is_out or (sum(map(len, gone)) >= len(others) and others <= set().union(*gone)))
             if self.links is not None and not main.is_out:
                 self.links[0].linger(main.others())
+            # who was put out by silence may still run: a launcher ends it
             silent = [seat for seat, proof in transport.lost.items() if not proof]
             if self.news is not None:
                 self.news.tell(at_once=True)
@@ -275,6 +285,7 @@ class JoinedJob:
         """End at once: for the others this rank is dead, and may come back as a newcomer."""
         if not self.is_over:
             self.is_over = True
+            # "": it was in the job; else it may ask for the next beginning
             self.attempt = "" if 0 in self._groups else self.attempt
             self._close()
 
@@ -290,6 +301,7 @@ class JoinedJob:
     def abort(self, status: int) -> None:
         """End at once, and all other ranks with a status."""
         # Another thread may hold the lock for ever, so the wait for it has an end.
+        # a rank of no job has nobody to end
         if 0 in self._groups and not self.is_over and self.transport.lock.acquire(timeout=_GRACE):
             if self.news is not None:
                 self.news.abort(status & 0xFF)
@@ -300,7 +312,7 @@ class JoinedJob:
     def _end_with(self, source: int, key: Key, body: bytes) -> None:
         """End as another rank did, unless a launcher that lives is first; who knows of unlike calls may say so."""
         main = self._groups.get(0)
-        if main is not None and source in main.agreement.others():
+        if main is not None and source in main.agreement.others():  # who is out ends nobody
 
             def end() -> None:
                 sleep(_GRACE)
@@ -326,7 +338,7 @@ class JoinedJob:
 
 def last_of(rank: int) -> tuple[str, bool]:
     """Return the attempt of the last job of this process as a rank, "" for none, and whether it was in it."""
-    for job in reversed(_JOINED):
+    for job in reversed(_JOINED):  # the last job first
         if job.transport.rank == rank:
             return job.attempt, not job.is_new or job.welcome is not None
     return "", False

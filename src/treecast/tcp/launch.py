@@ -33,6 +33,7 @@ class _Ranks:
     def start(self, rank: int, **more: str) -> None:
         """Start a rank. Raises PlanError when that fails."""
         hosts, host = self._hosts, self._hosts[rank]
+        # as torchrun names them: the number among those of one host
         near = {"LOCAL_RANK": hosts[:rank].count(host), "LOCAL_WORLD_SIZE": hosts.count(host)}
         named = {"TREECAST_RANK": rank, "RANK": rank, "WORLD_SIZE": len(hosts), **near}
         environment = {**self._shared, **{name: str(value) for name, value in named.items()}, **more}
@@ -47,19 +48,24 @@ class _Ranks:
         A job that has not begun cannot be joined, so nobody is started anew before all are connected. When all are dead, and all
         can be started anew, the job begins again.
         """
+        # None: it still runs
         ended = {rank: status for rank, child in self.children.items() if (status := child.poll()) is not None}
+        # above 0: it failed by itself, and so does the job
         if failed := [status for status in ended.values() if status > 0]:
             return watch.ending(failed[0])
-        killed = [rank for rank, status in ended.items() if status < 0]
+        killed = [rank for rank, status in ended.items() if status < 0]  # below 0: a signal
         # Some rank has ended well: who comes back from now on is told that the job is done.
         if watch.has_begun and len(killed) < len(ended):
             place.end()
+        # all have ended, and some of them well, or too many to come again
         if len(ended) == len(self.children) and (len(killed) < len(ended) or self._respawn < len(killed)):
+            # 128 + n, as shells say of signal n
             return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))
+        # nobody will come again: the others need not wait
         if watch.has_begun and killed and not self._respawn and (left := place.lacking() & {*killed}):
             why = f"the job cannot begin again without {name_ranks(left)}"
             return watch.ending(128 - min(ended.values()), why)
-        for rank in killed[: self._respawn if watch.has_begun else 0]:
+        for rank in killed[: self._respawn if watch.has_begun else 0]:  # before all were connected nobody can join
             self._respawn -= 1
             watch.anew.add(rank)
             self.start(rank, TREECAST_JOIN="1")
@@ -98,10 +104,12 @@ def launch(
         network_of_ranks(named, len(where))
     # 2. A secret of this job, and the addresses of this host that the others reach.
     count, secret, far = len(where), secrets.token_bytes(32), list(filter(None, where))
+    # the first loopback that this machine has
     addresses = own_addresses(far) if far else own_addresses(["127.0.0.1", "::1"])[:1]
     # 3. A place to meet, and the variables of all ranks.
     with ended_by_signals(), folder_of_job() as folder:
         watch = Watch(folder / "status", count)
+        # far ranks come from outside, so it listens everywhere
         place = MeetingPlace(count, Trust(secret), ("" if far else addresses[0], 0))
         place.hear = watch.hear
         shared = {
@@ -123,7 +131,7 @@ def launch(
         finally:
             # 5. Whatever happened, all ends: far ranks when their input does, those here as processes.
             for child in children.values():
-                if child.stdin is not None:
+                if child.stdin is not None:  # the input of ssh: with its end the far rank ends
                     with suppress(OSError):
                         child.stdin.close()
             end_all(*children.values())

@@ -80,9 +80,10 @@ class buffer:  # noqa: N801
         view = memoryview(thing)
         if view.nbytes == 0:
             return memoryview(bytearray())
-        if view.ndim == 1 and view.c_contiguous:
+        if view.ndim == 1 and view.c_contiguous:  # in place
             return view.cast("B")
         array = np.asarray(view)
+        # Fortran's order: the bytes as they lie
         return (array if view.c_contiguous else array.T).reshape(-1).view(np.uint8).data
 
 
@@ -109,7 +110,7 @@ class Op:
             function(one.data, other.data, Datatype(one.dtype))
 
         made = cls("of a function", of_arrays, lambda one, other: function(one, other, None))
-        made.is_predefined, made.commutes = False, commute
+        made.is_predefined, made.commutes = False, commute  # its results are not known, so nothing may be reordered
         return made
 
     def Is_commutative(self) -> bool:  # noqa: N802
@@ -127,7 +128,7 @@ class Op:
 
         reader = Reader(1)
         one, other = reader.entries(inbuf, writable=False), reader.entries(inoutbuf, writable=True)
-        check_alike(one, other)
+        check_alike(one, other)  # as in a call of several ranks
         reader.check_sum(one.datatype, self)
         self.reduce_pieces([one.piece, one.number, one.datatype], [other.piece, other.number, other.datatype])
         if other.finish is not None:
@@ -161,7 +162,7 @@ def _locate(is_better: Callable[[Any, Any], Any]) -> tuple[Callable[..., None], 
 
 
 def _replace(one: Any, other: Any, out: Any) -> None:
-    out[...] = one
+    out[...] = one  # REPLACE takes the first contribution into the second's place
 
 
 SUM = Op("SUM", np.add, lambda one, other: one + other)

@@ -76,7 +76,7 @@ class Listener:
     def __init__(
         self, own: Who, trust: Trust, take: Callable[[socket.socket, Who], None], address: tuple[str, int]
     ) -> None:
-        _raise_limit()
+        _raise_limit()  # before the first connection
         self._own, self._use = own, take
         self._trust = trust._replace(secret=trust.key)  # read here, where an error is the caller's
         self._free, self._closed, self._strangers = BoundedSemaphore(_STRANGERS), Event(), set[socket.socket]()
@@ -97,6 +97,7 @@ class Listener:
             sleep(_NAP)  # no more files may be open: some will be closed
 
     def _prove(self, stranger: socket.socket) -> None:
+        # few strangers have all the time they need
         seconds = LIMIT if len(self._strangers) < _STRANGERS // 2 else _HURRY
         try:
             sock, who = greet(stranger, self._own, self._trust, server=True, seconds=seconds)
@@ -114,7 +115,7 @@ class Listener:
         """Listen no more."""
         self._closed.set()
         with suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)
+            self.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits in accept
         self.socket.close()
 
 
@@ -128,7 +129,7 @@ def _raise_limit() -> None:
 def listen(address: tuple[str, int]) -> socket.socket:
     """Return a socket that listens at an address: at "" by IPv6 and IPv4, as far as this machine has them."""
     host, port = address
-    both = not host and socket.has_dualstack_ipv6()
+    both = not host and socket.has_dualstack_ipv6()  # one socket for both families
     family = socket.AF_INET6 if both or ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=_WAITING, dualstack_ipv6=both)
 
@@ -181,7 +182,7 @@ class MeetingPlace(Listener):
 
     def _take(self, sock: socket.socket, who: Who) -> None:
         said = read_record(sock, monotonic() + LIMIT)
-        while "ask" in said:
+        while "ask" in said:  # ask after ask, on one connection
             send_record(sock, self._keep(**said))
             said = read_record(sock, None)
         if "lost" in said:
@@ -193,14 +194,14 @@ class MeetingPlace(Listener):
             return
         with self._lock:
             if len(self.seats) == self._size and said["after"] == self._attempt:
-                self.seats, self._full, self._attempt = {}, Event(), secrets.token_hex(8)
+                self.seats, self._full, self._attempt = {}, Event(), secrets.token_hex(8)  # all have to come again
                 self._until = monotonic() + self._start
                 Thread(target=self._answer, name="treecast.place", daemon=True).start()
             seat, is_late = [who.rank, who.identity.hex()], self._full.is_set() or monotonic() > self._until
             is_new = len(self.seats) == self._size and self.seats[who.rank][:2] != seat
             self.seats[who.rank] = [*seat, said["seat"]]  # who comes later takes the place of who has gone
             self._waiting.append((sock, is_new))
-            if len(self.seats) == self._size or self._is_over:
+            if len(self.seats) == self._size or self._is_over:  # so that nobody waits for the time
                 self._full.set()
         if is_late:
             self._answer()
@@ -226,7 +227,7 @@ class MeetingPlace(Listener):
 
         def send(sock: socket.socket) -> None:
             with suppress(OSError), sock:
-                sock.settimeout(LIMIT)
+                sock.settimeout(LIMIT)  # a rank that does not read delays nobody else
                 sock.sendall(said)
 
         with ThreadPoolExecutor(_TELLERS) as tellers:
@@ -235,6 +236,7 @@ class MeetingPlace(Listener):
     def _keep(self, ask: list[str], put: dict[str, str | None], where: dict[str, str | None]) -> Any:
         """Put values under their names (None: no value), if all is as said ``where``; return whether, and those asked for."""
         with self._lock:
+            # compare and set: two ranks never take the same step
             if so := all(self._values.get(key) == value for key, value in where.items()):
                 self._values = {key: value for key, value in (self._values | put).items() if value is not None}
             return so, [self._values.get(key) for key in ask], len(self._values)
@@ -284,11 +286,11 @@ def ask_place(
                         raise PlanError(f"{spell(place)} is no meeting place but rank {who.rank}")
                     met = True
                     send_record(sock, {"seat": said, "after": after})
-                    answer = read_record(sock, until + 5)
+                    answer = read_record(sock, until + 5)  # 5 s more than it waits itself
             except StrangerError as error:
                 raise PlanError(f"the meeting place {spell(place)} is none of this job: {error}") from None
             except (OSError, ValueError) as error:  # it has too many strangers, say
-                if met and isinstance(error, ConnectionRefusedError):
+                if met and isinstance(error, ConnectionRefusedError):  # it was there once, so nobody will come any more
                     raise PlanError("the meeting place has gone before all ranks were there") from None
                 why = str(error)
                 continue
@@ -344,10 +346,11 @@ def connect(seat: Seat, own: Who, trust: Trust, until: float) -> socket.socket:
             except OSError as error:
                 why = why if isinstance(why, _CLOSED) else error
                 continue
-            if who.rank == seat.rank and seat.identity in ("", who.identity.hex()):
+            if who.rank == seat.rank and seat.identity in ("", who.identity.hex()):  # "": whoever listens there
                 return sock
             sock.close()
             why = OSError(f"rank {who.rank} of another job answers there")
+        # a place that all know may be taken later
         if monotonic() > until or (seat.identity and not isinstance(why, _CLOSED)):
             raise why
         sleep(_NAP)
@@ -373,7 +376,7 @@ def connect_all(
             sock, who = arrivals.get(timeout=max(0.0, until - monotonic()))
         except Empty:
             raise PlanError(f"the job cannot start: {name_ranks(awaited)} did not connect") from None
-        if awaited.get(who.rank) in (b"", who.identity):
+        if awaited.get(who.rank) in (b"", who.identity):  # any, or the one that the table names
             socks[who.rank] = sock
             del awaited[who.rank]
         else:

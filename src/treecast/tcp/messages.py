@@ -39,12 +39,13 @@ class Status:
         if transfer is not None and transfer.came is not None:
             found = Status(transfer.source, transfer.came.tag, count=transfer.came.length)
         elif transfer is not None:
+            # of a call with nobody there is no source
             found = Status(min(transfer.peer, ANY_SOURCE), cancelled=transfer.is_cancelled)
         vars(self).update(vars(found))
 
     def Get_count(self, datatype: Any = library.BYTE) -> int:
         """Return how many entries came; UNDEFINED where a part of one did."""
-        number, rest = divmod(self.count, datatype.size or 1)
+        number, rest = divmod(self.count, datatype.size or 1)  # a type of no bytes divides nothing
         return UNDEFINED if rest else number
 
     Get_elements = Get_count
@@ -65,7 +66,7 @@ class Request:
     def __bool__(self) -> bool:
         return bool(self.works or self._begin)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> bool:  # null requests are equal
         return self is other or (isinstance(other, Request) and not self and not other)
 
     __hash__ = object.__hash__
@@ -75,6 +76,7 @@ class Request:
         works, self.works = self.works, ()
         if status is not None:
             status.tell(works[0] if works else None)
+        # the first result: of a send and a receive at once, what came
         return next(iter([work.result() for work in works]), None)
 
     def Start(self) -> None:
@@ -91,7 +93,7 @@ class Request:
 
     def Get_status(self, status: Status | None = None) -> bool:
         """Return whether the call is over, without forgetting it."""
-        return Request(*self.works).Test(status)
+        return Request(*self.works).Test(status)  # of a copy: this one is not forgotten
 
     def Cancel(self) -> None:
         """Receive no message, unless one has come."""
@@ -134,6 +136,7 @@ def _end(
 
     ``wants``: ``any`` ends all such, ``next`` the first, ``all`` waits for all, or one that has failed, and ends none before.
     """
+    # several of one request, where it sends and receives
     works = [work for request in requests for work in request.works]
     moved = next((work for work in works if isinstance(work, PeerMessage)), None)
     beside = [work for work in works if isinstance(work, Future)]
@@ -143,6 +146,7 @@ def _end(
         over[:] = [
             k for k, each in enumerate(requests) if (each.works or wants is all) and all(w.done() for w in each.works)
         ]
+        # a failed one ends the wait for all
         has_failed = any(isinstance(work, PeerMessage) and work.ticket.lost for k in over for work in requests[k].works)
         return has_failed or (len(over) == len(requests) if wants is all else bool(over))
 
@@ -150,12 +154,13 @@ def _end(
     # looked at.
     while not (moved is None and enough()):
         if moved is not None:
+            # both kinds: look at the thread's now and then
             moved.wait(enough, 0.0 if not waits else _LOOK if beside else None)
         elif waits:
             wait([work for work in beside if not work.done()], return_when=FIRST_COMPLETED)
         if not waits or enough():
             break
-    chosen = over[: 1 if wants is next else None] if enough() else []
+    chosen = over[: 1 if wants is next else None] if enough() else []  # ``next``: one only
     if isinstance(statuses, list):
         statuses.extend(Status() for _ in range(len(chosen) - len(statuses)))
     told = [*(statuses or ()), *[None] * len(chosen)]
@@ -190,6 +195,7 @@ def _add_form(title: str, wants: Any, shape: Callable[[Found | None], Any]) -> N
         told = [statuses] if isinstance(statuses, Status) else statuses
         if "status" in title.lower():  # the calls are not forgotten
             requests = [Request(*each.works) for each in requests]
+        # "all" of no requests is over at once
         is_any = any(each.works for each in requests) or (wants is all and requests)
         return shape(_end(requests, wants, told, waits="wait" in title.lower()) if is_any else None)
 
@@ -256,13 +262,13 @@ class Messaging:
 
     def _sent(self, name: str, buf: Any, dest: int, tag: int) -> PeerMessage:
         mode, piece = name.lower().removeprefix("i")[:2], b""
-        if dest != PROC_NULL:
+        if dest != PROC_NULL:  # nothing is read for nobody
             piece = library.pickle.dumps(buf) if name.islower() else self._ours.reader.send(buf)
-        copies = mode == "bs" or name.endswith("replace")
+        copies = mode == "bs" or name.endswith("replace")  # a copy: the buffer is free at once
         transfer = PeerMessage(
             self.group, name, index(dest), index(tag), bytes(piece) if copies else piece, receives=False
         )
-        transfer.waits = mode == "ss"
+        transfer.waits = mode == "ss"  # "ss": over when it is received
         return self._check(transfer, 0)
 
     def _received(self, name: str, buf: Any, source: int, tag: int) -> PeerMessage:
@@ -281,7 +287,7 @@ class Messaging:
 
     def _start(self, *transfers: PeerMessage) -> Request:
         messages = self.process.messages
-        with self.process.transport.lock:
+        with self.process.transport.lock:  # in one go: no frame comes between
             self.process.check_open()
             for each in transfers:
                 messages.receive(each) if each.receives else messages.send(each)
@@ -328,6 +334,7 @@ class Messaging:
 
     @classmethod
     def _add(cls, name: str, make: Callable[..., _Asked]) -> None:
+        # mpi4py names the argument of small forms otherwise
         first, names = name[0].lower(), {"obj": "buf", "sendobj": "sendbuf"}
 
         def begin(self: Messaging, given: Any, named: dict[str, Any]) -> tuple[Request, Status | None]:
@@ -338,6 +345,7 @@ class Messaging:
             if name.endswith("_init"):
                 return Request(begin=lambda: begin(self, given, named)[0])
             request, status = begin(self, given, named)
+            # "b": a buffered send never waits
             return request if first == "i" else None if first == "b" else request.wait(status)
 
         method.__name__, method.__qualname__, method.__doc__ = name, f"Comm.{name}", make.__doc__
@@ -350,7 +358,7 @@ class Messaging:
         """
         messages, asked = self.process.messages, (index(source), index(tag), None)
         transfer = self._check(PeerMessage(self.group, name, *asked, receives=True), ANY)
-        waits, claims = name[0] not in "Ii", "mp" in name.lower()
+        waits, claims = name[0] not in "Ii", "mp" in name.lower()  # "mp": a matched probe takes what it finds
 
         def is_there() -> bool:
             if transfer.came is None:
@@ -359,6 +367,7 @@ class Messaging:
 
         self.process.check_open()
         transfer.wait(is_there, None if waits else 0.0)
+        # whom the probe could be for
         others = {*range(self.group.size)} - {self.group.rank} if source == ANY else {source}
         if transfer.came is None and (waits or not others <= self.group.agreement.byes.keys()):
             transfer.result()  # a look at those that have ended well finds nothing, and is no error

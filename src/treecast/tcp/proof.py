@@ -52,8 +52,8 @@ class Tls(NamedTuple):
         """Return the context that wraps a socket. Raises PlanError for files that are none."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False  # the certificate is the job's, whatever the host
-        context.verify_mode = ssl.CERT_REQUIRED
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.verify_mode = ssl.CERT_REQUIRED  # both sides show a certificate
+        context.minimum_version = ssl.TLSVersion.TLSv1_3  # no older version can be talked into
         try:
             context.load_cert_chain(self.certificate, self.key)
             context.load_verify_locations(self.authority)
@@ -71,7 +71,7 @@ class Trust(NamedTuple):
     @property
     def key(self) -> bytes:
         """What both sides prove to know: without a secret that of the user. Raises PlanError where it cannot be kept."""
-        return self.secret or secret_of_user(os.geteuid())
+        return self.secret or secret_of_user(os.geteuid())  # ranks of one user on one host need no secret of their own
 
 
 _GIVEN: dict[str, bytes] = {}  # the secret that was in the environment
@@ -89,12 +89,12 @@ def read_secret() -> bytes:
         # /proc/PID/environ has what stood here at the start
         ctypes.memset(libc.getenv(b"TREECAST_SECRET"), 0, len(text))
         del os.environ["TREECAST_SECRET"]
-        _GIVEN["secret"] = _from_digits(text)
+        _GIVEN["secret"] = _from_digits(text)  # kept: a second job of this process needs it
     file = os.environ.get("TREECAST_SECRET_FILE")
     return _read_file(Path(file)) if file else _GIVEN.get("secret", b"")
 
 
-os.register_at_fork(after_in_child=_GIVEN.clear)
+os.register_at_fork(after_in_child=_GIVEN.clear)  # a child is no rank of this job
 
 
 @cache
@@ -110,6 +110,7 @@ def secret_of_user(user: int) -> bytes:
     for folder in (Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"), made):
         with suppress(OSError):  # whoever else could write there could put a known secret in place
             found = folder.lstat()
+            # a folder of this user, that is no link, and that nobody else can enter
             if stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o077:
                 return _read_file(folder / "treecast-secret", own=True)
     raise PlanError(f"{made} is not this user's alone (mode 700), so ranks need a TREECAST_SECRET")
@@ -119,15 +120,17 @@ def _read_file(file: Path, own: bool = False) -> bytes:
     """Return the secret in a file that nobody but its reader and root can read or change; make one that is our own."""
     try:
         if own and not file.exists():
+            # who comes second finds the name taken, and reads that file
             with tempfile.NamedTemporaryFile("w", dir=file.parent) as fresh, suppress(FileExistsError):
                 fresh.write(secrets.token_hex(32))
                 fresh.flush()
                 os.link(fresh.name, file)  # it gets its name when it is whole
+        # no link: it could lead to a file of known content
         with open(os.open(file, os.O_RDONLY | (os.O_NOFOLLOW if own else 0))) as opened:
             found, secret = os.fstat(opened.fileno()), _from_digits(opened.read())
     except OSError as error:
         raise PlanError(f"the secret in {file} cannot be read: {error.strerror}") from None
-    if found.st_mode & 0o077 or found.st_uid not in (0, os.geteuid()):
+    if found.st_mode & 0o077 or found.st_uid not in (0, os.geteuid()):  # root's own file is trusted
         raise PlanError(f"{file} can be read by others: chown it to who runs the job, and chmod 600 {file}")
     if own and len(secret) < 32:
         raise PlanError(f"{file} has no secret of 64 digits: remove it, and treecast makes one")
@@ -145,7 +148,7 @@ def read_all(sock: socket.socket, count: int, until: float | None) -> bytes:
     """Return so many bytes. Raises OSError when they do not come in time; None: whenever they come."""
     found = b""
     while len(found) < count:
-        left = None if until is None else until - monotonic()
+        left = None if until is None else until - monotonic()  # one limit for all bytes, not for each piece
         if left is not None and left <= 0:
             raise TimeoutError("nothing came in time")
         sock.settimeout(left)
@@ -177,6 +180,7 @@ def greet(
         # Over both greetings, the own one first, and with the side: a proof that is sent back, or taken from another
         # connection, proves nothing.
         sock.sendall(_proof(trust.key, server, hello, other))
+        # in constant time
         if not hmac.compare_digest(read_all(sock, 32, until), _proof(trust.key, not server, other, hello)):
             lacks = "does not know the secret of the job" if trust.secret else "is no process of this user here"
             raise StrangerError(f"the other side {lacks}: all ranks need the same TREECAST_SECRET")

@@ -46,9 +46,9 @@ class Reach:
         # When both knock, one connection is refused. Then the other side's comes, and none is lacking any more.
         while transport.lacks(peer):
             with suppress(OSError):
-                sock = connect(self._table[peer], self._own, self._trust, monotonic())
+                sock = connect(self._table[peer], self._own, self._trust, monotonic())  # one try: the loop tries again
                 send_record(sock, OPENS)
-                if self._is_taken(sock):
+                if self._is_taken(sock):  # "+": both sides have it now
                     with transport.lock:
                         transport.open(peer, sock)
                     return
@@ -65,9 +65,10 @@ class Reach:
 
     def _take(self, sock: socket.socket, who: Who) -> None:
         """Take a connection that a rank has opened. Raises OSError where there is one."""
-        self._begun.wait()
+        self._begun.wait()  # before the transport is there nothing can be taken
         with self._transport.lock:
             seat = self._table.get(who.rank)
+            # the process of the table, and not another in its seat
             if seat is None or seat.identity != who.identity.hex() or not self._transport.takes(who.rank):
                 raise OSError("there is a connection, or will be")
             sock.sendall(_TAKEN)
@@ -101,7 +102,7 @@ class Notices:
         if fresh := ranks & ~known:
             self.byes[group, number] = known | ranks
             self._fresh[group, number] = self._fresh.get((group, number), 0) | fresh
-            for rank in ranks_of(fresh & ~(1 << self._transport.rank)):
+            for rank in ranks_of(fresh & ~(1 << self._transport.rank)):  # this rank has said its own goodbye
                 self._told(rank, Key(FrameKind.BYE, number, group=group), b"")
 
     def abort(self, status: int) -> None:
@@ -112,11 +113,13 @@ class Notices:
     def tell(self, at_once: bool = False) -> None:
         """Tell the neighbours what is new, unless they were told something a moment ago."""
         # A frame has few facts, and frames go at a pace: news of a thousand ranks must not crowd out their data.
+        # at the end all of it
         while (self._dead or self._fresh) and (at_once or monotonic() - self._said >= _PACE * self._transport.size):
             self._tell()
 
     def _tell(self) -> None:
         transport, self._said = self._transport, monotonic()
+        # what is over ``_FACTS`` goes in the next frame
         facts = [[*each, self._fresh.pop(each)] for each in list(self._fresh)[:_FACTS]]
         body, self._dead = json.dumps([self._status, self._dead, facts]).encode(), 0
         living = tuple(rank for rank in range(transport.size) if rank not in transport.lost)
@@ -132,13 +135,13 @@ class Notices:
             sets = [int(dead), *(ranks for *_, ranks in facts)]
         except (ValueError, TypeError):
             raise FrameError("news that are none") from None
-        if any(ranks >> self._transport.size for ranks in sets):
+        if any(ranks >> self._transport.size for ranks in sets):  # a bit above the last rank
             raise FrameError("news of a rank that is none")
         for fact in facts:
             self.note_byes(*fact)
-        for rank in set(ranks_of(int(dead))) - {self._transport.rank}:
+        for rank in set(ranks_of(int(dead))) - {self._transport.rank}:  # nobody buries itself
             self._transport.bury(rank)
         self.tell()
-        if status is not None and self._status is None:
+        if status is not None and self._status is None:  # once: then it is told on
             self.abort(status)
             self._told(source, Key(FrameKind.ABORT, status), b"")

@@ -28,7 +28,7 @@ def main() -> int:
     if version != __version__:
         sys.stderr.write(f"error: this host has treecast {__version__}, and the launcher {version}: install the same\n")
         return 2
-    with suppress(OSError):
+    with suppress(OSError):  # a folder of the launcher's host may not be here
         os.chdir(order["folder"])
     tied = {"TREECAST_TIE": str(os.getpid())}  # the rank is in a session of its own, and this may be killed
     with ended_by_signals():
@@ -37,17 +37,18 @@ def main() -> int:
         except PlanError as error:
             sys.stderr.write(f"error: {error}\n")
             return 2
+        # the order was a line: what is left of the input tells of the launcher's end
         Thread(target=_end_with_input, daemon=True).start()
         try:
             status = child.wait()
         except BaseException:
             end_all(child)
             raise
-    return 128 - status if status < 0 else status
+    return 128 - status if status < 0 else status  # as a shell says it
 
 
 def _end_with_input() -> None:
-    while os.read(0, 1 << 10):
+    while os.read(0, 1 << 10):  # nothing comes but its end
         pass
     pthread_kill(main_thread().ident or 0, SIGTERM)
 

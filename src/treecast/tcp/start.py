@@ -54,7 +54,7 @@ def start_job(where: Start, options: Options) -> JoinedJob:
     """
     while True:
         job = _begin(where, options)
-        if not job.is_new:
+        if not job.is_new:  # from the start: no welcome is needed
             return job
         try:
             job.wait_for_welcome()
@@ -68,9 +68,10 @@ def _begin(where: Start, options: Options) -> JoinedJob:
     (rank, size, places, _), (terms, trust, *_) = where, options
     own, until, arrivals = Who(rank, os.urandom(16)), monotonic() + options.start, Arrivals()
     sockets = partial(Sockets, rank, size, deadline=terms.deadline, trust_ends=options.trust_ends)
-    if size == 1:
+    if size == 1:  # alone: nobody to meet
         return ended_at_exit(JoinedJob(sockets({}), arrivals, None, terms))
     # 1. Where the others are. A network may fix all ends: then nobody has to meet.
+    # the graph tells which ranks are neighbours
     named = None if terms.network is None else network_of_ranks(terms.network, size)
     fixed = at_links(places, named, size)
     # It listens before the others hear of it: they connect as soon as they have the table.
@@ -85,10 +86,11 @@ def _begin(where: Start, options: Options) -> JoinedJob:
         table, is_new, attempt = met
         reach = Reach(table, own, trust, arrivals) if named is None and size > WIDE and not fixed else None
         if named is not None:
-            table = [seat for seat in table if seat.rank in named.neighbors(rank)]
+            table = [seat for seat in table if seat.rank in named.neighbors(rank)]  # only over cables
             if is_new:
                 raise PlanError(f"nobody can join over the links of {named.spec} yet: it takes a job without network=")
         elif reach is not None and not is_new:
+            # in a large job a rank connects to few, and to others when it has to
             near = ways_of(tuple(range(size)), size, terms.survive).neighbours(rank)
             table = [table[other] for other in near]
         # 4. Connections. Who joins a running job reaches those that live; at the start all of the table are reached.
@@ -97,6 +99,7 @@ def _begin(where: Start, options: Options) -> JoinedJob:
         else:
             reached = meeting.connect_all(table, own, trust, arrivals, until)
         # 5. The transport; on a network another one above it, which passes on what is for others.
+        # TREECAST_CMA=0 has all go over sockets
         transport, links = sockets(reached, cma=named is None and os.environ.get("TREECAST_CMA") != "0"), None
         if named is not None:
             links = Links(transport), named
@@ -120,9 +123,10 @@ def _meet(where: Start, options: Options, own: Who, port: int, until: float, *, 
     """
     rank, size, places, held_by_zero = where
     trust, here = options.trust, _listens_at(places, options.trust)
+    # without a secret all are on this machine
     hosts = own_addresses(host for host, _ in places) if trust.secret else [here]
     said = [[(host, port) for host in hosts], options.terms.words()]
-    after, was_in = last_of(rank)
+    after, was_in = last_of(rank)  # of an earlier job of this process, which may begin again
     if options.store is not None:
         met = stores.ask_store(options.store, own, size, said, until, after=after, was_in=was_in)
     else:

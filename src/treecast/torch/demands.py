@@ -35,6 +35,7 @@ class BoundDemand(BoundPlan):
         # 1. how long classes are
         plan, demand, me = self._plan, self._demand, self._rank
         given, wanted = demand.given_by(me), demand.wanted_by(me)
+        # a rank without classes gives an empty tensor, for its type
         if (given and len(tensor) != len(given)) or not len(tensor) or (out is not None and len(out) != len(wanted)):
             raise PlanError(
                 f"rank {me} gives classes {given}, or an empty tensor, and gets {wanted}: a tensor for each"
@@ -54,9 +55,9 @@ class BoundDemand(BoundPlan):
         # 3. the messages, and the result
         for step in self._steps:
             self._do(step, memory, bounds, OPS[op])
-        found = [memory[place[number]] for number in wanted]
+        found = [memory[place[number]] for number in wanted]  # views: what is divided below is divided there
         for number, each in zip(wanted, found, strict=True):
-            if op == "AVG" and number < demand.sums:
+            if op == "AVG" and number < demand.sums:  # only sums have a mean; a rank that gives nothing does not count
                 divide(each, int(demand.part[number + 1] - demand.part[number]), each)
         for into, each in zip(out or (), found, strict=False):
             into.copy_(each.view(into.shape))
@@ -68,7 +69,7 @@ class BoundDemand(BoundPlan):
         dist.all_gather_object(said, mine, group=self._group)
         found = [{each[number] for each in said if number in each} for number in range(len(self._demand))]
         for number, some in enumerate(found):
-            if len(some) != 1:
+            if len(some) != 1:  # nobody knows, or two say otherwise
                 raise PlanError(
                     f"class {number + 1} has {' or '.join(map(str, sorted(some))) or 'no'} entries: ranks disagree"
                 )
@@ -80,7 +81,7 @@ def _neutral(op: str, dtype: Any) -> Any:
     if op in ("MIN", "MAX"):
         least, most = (-inf, inf) if dtype.is_floating_point else (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
         return most if op == "MIN" else least
-    return {"PRODUCT": 1, "BAND": -1}.get(op, 0)
+    return {"PRODUCT": 1, "BAND": -1}.get(op, 0)  # -1: all bits
 
 
 @lru_cache(256)
@@ -90,6 +91,7 @@ def plan_of(
     """Return the plan of a redistribution on a mesh, its boxes, and which of its classes each class of the plan is."""
     one = demand_of(sizes, before, after, shape)
     most = max((int(one.size[one.wanted_by(rank)].sum()) for rank in range(len(one.want))), default=0)
+    # planned twice: the first demand tells how much comes where most does, the second has chunks of a part of that
     demand = demand_of(sizes, before, after, shape, chunk=max(1, -(-most // _CHUNKS)))
     schedule = make_plan(demand, f"complete:{prod(sizes)}", model=model)
     return schedule, redistributed(sizes, before, after, shape), demand.ordered(schedule.network)[1].tolist()
@@ -145,6 +147,7 @@ def redistribute(tensor: Any, placements: Sequence[Any], *, model: str = "one-po
 
     # 2. what stays, and what comes
     both = [slice(max(a, c), min(b, d)) for a, b, c, d in zip(low, high, first, stop, strict=True)]
+    # parts of a sum are added by the plan, this rank's too
     if not (demand and demand.sums) and all(each.start < each.stop for each in both):
         part(result, first, both).copy_(part(local, low, both))
     if demand is None or not len(demand):
@@ -163,7 +166,7 @@ def redistribute(tensor: Any, placements: Sequence[Any], *, model: str = "one-po
 
 @lru_cache(256)
 def _bound(plan: Schedule, group: Any) -> Any:
-    return bind(plan, group, check=False)
+    return bind(plan, group, check=False)  # check=False: the plan was made here
 
 
 def _whole(tensor: Any, local: Any, placements: Sequence[Any]) -> Any:
@@ -181,6 +184,7 @@ def _said(placements: Sequence[Any]) -> tuple[tuple[str, ...], set[str]]:
     for each in placements:
         if type(each) is tensors.Partial and each.reduce_op in _SUMS:
             ops.add(each.reduce_op)
+        # by exact type: a subclass may place entries otherwise
         elif type(each) not in (tensors.Replicate, tensors.Shard):
             raise PlanError(f"{each} is no placement that can be planned: Shard, Replicate and Partial are")
         names.append(f"S{each.dim}" if type(each) is tensors.Shard else "P" if type(each) is tensors.Partial else "R")

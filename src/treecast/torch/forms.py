@@ -33,12 +33,12 @@ class CallOptions(NamedTuple):
                 asked = asked._replace(seconds=seconds_of(each))
             elif isinstance(each, (dist.ReduceOp, dist.ReduceOp.RedOpType)):
                 asked = asked._replace(op=_name_of(each))
-            elif each is not None:
+            elif each is not None:  # an options object of c10d's
                 asked = cls(
                     _name_of(getattr(each, "reduceOp", dist.ReduceOp.SUM)),
                     getattr(each, "rootRank", 0),
                     seconds_of(getattr(each, "timeout", None)),
-                    getattr(each, "asyncOp", True),
+                    getattr(each, "asyncOp", True),  # older ones have no such field: they were all asynchronous
                 )
         return asked
 
@@ -69,6 +69,7 @@ def _parts(tensor: Any, sizes: Sequence[int], count: int) -> list[Any]:
         return list(tensor.split(list(sizes)))
     if tensor.numel() % count:
         raise RuntimeError(f"treecast: {tensor.numel()} entries do not divide into {count} equal blocks")
+    # empty tensors have as many empty blocks
     return list(tensor.reshape(-1).split(tensor.numel() // count)) if tensor.numel() else [tensor] * count
 
 
@@ -100,20 +101,21 @@ class Form:
     def collectives(self, group: Any, asked: CallOptions, *things: Any) -> list[One]:
         """Return the collectives of a call. Raises RuntimeError for tensors that do not fit."""
         if not things:
-            return [One(self._row, ())]
+            return [One(self._row, ())]  # a barrier
         if self._arrange is not None:
             things = self._arrange(group.size(), *things)
         if self._row.algorithm is personal.alltoall or any(isinstance(each, torch.Tensor) for each in things):
-            things = tuple([each] for each in things)
+            things = tuple([each] for each in things)  # a list for the one device
         return [self._one(group, asked, *each) for each in zip_longest(*things)]
 
     def _one(self, group: Any, asked: CallOptions, out: Any, mine: Any = IN_PLACE) -> One:
         kind = self._row.kind
         given: dict[str, Any] = {"op": asked.op, "root": asked.root}
         if self._row.algorithm is spread.allgather and isinstance(out, torch.Tensor):
-            out = _parts(out, (), group.size())
+            out = _parts(out, (), group.size())  # one tensor for all blocks
         if self._row.algorithm is sums.reduce_scatter:
             given["recvcounts"] = out.numel() if isinstance(mine, torch.Tensor) else [each.numel() for each in mine]
+        # only one end has the data there: at the other ranks that argument is None
         if "root" in self._names and group.rank() != asked.root and kind is not None and not kind.spreads:
             ends = kind.direction == "to"
             mine, out = (out if mine is IN_PLACE else mine, None) if ends else (None, out)

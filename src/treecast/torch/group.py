@@ -48,7 +48,7 @@ class ProcessGroup(dist.ProcessGroup):
         """Whether a mean of the living is registered for DistributedDataParallel."""
         self.options = SimpleNamespace(global_ranks_in_group=list(ranks), group_name=options.group_id)
         """The options that torch asks of a backend."""
-        self._is_whole, self._used = comm.group.ident == 0, set[Any]()
+        self._is_whole, self._used = comm.group.ident == 0, set[Any]()  # the group of all ranks ends the job
         self._bind(comm)
         self._set_default_timeout(options.timeout)
         self._late = comm.terms.late
@@ -98,12 +98,14 @@ class ProcessGroup(dist.ProcessGroup):
         arguments = [TensorOp(each) if isinstance(each, str) else each for each in one.arguments]
         group, job = self.comm.group, job_of(one.row.make, self._ours, tuple(arguments), {})
         # The timeout of this call alone.
+        # of this call alone, so it is set each time
         group.terms, group.overdue = self.comm.terms._replace(late=seconds or self._late), set[int]()
         try:
             return self.comm.do(one.row.name, job, row=one.row, title=title)[1]
         except (DeliveryError, PlanError) as error:
             why, late = "", name_ranks(group.overdue)
             if group.overdue:
+                # torch looks for "Timed out"
                 why = f" ( Timed out : {late} did not come within {group.terms.late:g} s)"
             raise dist.DistBackendError(f"treecast: {error}{why}") from error
 
@@ -126,7 +128,9 @@ class ProcessGroup(dist.ProcessGroup):
         if self.comm.terms.sums == "exact":
             raise dist.DistBackendError("treecast: sums='exact' has sums of dense tensors: say sums='by-rank'")
         mine = tensor.coalesce()
+        # by objects: each rank has entries of its own
         found = self.comm.ask("all_reduce", (mine.indices(), mine.values()))
+        # a failed rank is None there
         parts = [torch.sparse_coo_tensor(*each, tensor.shape, check_invariants=False) for each in found if each]
         total: Any = sum(parts[1:], parts[0])
         tensor.sparse_resize_and_clear_(tensor.shape, tensor.sparse_dim(), tensor.dense_dim())
@@ -203,7 +207,7 @@ class ProcessGroup(dist.ProcessGroup):
 
         ``options``: as newer versions of torch have them, with ``uuid`` and ``handles``.
         """
-        if options.uuid in self._used:
+        if options.uuid in self._used:  # a uuid names one set of members for good
             raise RuntimeError(f"reconfigure: uuid {options.uuid} was already used")
         self._used.add(options.uuid)
         named: list[str] | set[str] = options.handles
@@ -220,7 +224,7 @@ class ProcessGroup(dist.ProcessGroup):
         """End the group after all that has begun. The group of all ranks goes on answering others until they end theirs."""
         self._wait_for_pending_works()
         if self._is_whole:
-            Thread(target=self.comm.process.finish).start()
+            Thread(target=self.comm.process.finish).start()  # in a thread: it waits for the others, and torch does not
 
     def abort(self) -> None:
         """Take no further part in the group: calls under way raise here. Its others learn so when this rank ends, or is late."""
@@ -233,7 +237,8 @@ def number_of(name: str, process: Any) -> int:
     # A name may come again. So the number depends on how often it has.
     _NAMES[id(process), name] += 1
     if name.isdecimal() and _NAMES[id(process), name] == 1:
-        return int(name) % _HALF
+        return int(name) % _HALF  # torch counts its groups alike at all ranks
+    # other names: 15 bits of their digest, above those
     return _HALF + zlib.crc32(f"{name} {_NAMES[id(process), name]}".encode()) % _HALF
 
 

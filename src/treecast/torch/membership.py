@@ -143,22 +143,25 @@ def share(*things: Any) -> tuple[Any, ...]:
     --------
     >>> model, optimiser, step = treecast.torch.share(model, optimiser, step)  # doctest: +SKIP
     """
+    # 1. Who has the state, and whose differs.
     comm, state = group_of().comm, io.BytesIO()
-    if not comm.is_new:
+    if not comm.is_new:  # a newcomer has nothing to give
         torch.save([each.state_dict() if hasattr(each, "state_dict") else each for each in things], state)
     mine = state.getvalue()
+    # what all compare: who is new, the bytes, their digest, how many groups there are
     own = (comm.is_new, len(mine), hashlib.sha256(mine).digest(), dist.distributed_c10d._world.group_count)
     said: list[Any] = [each for each in comm.ask("share", own) if each is not None]
     old = [each for each in said if not each[0]]
     if not old:
         raise DeliveryError("share: nobody who has the state lives")
     dist.distributed_c10d._world.group_count = max(each[3] for each in said)  # names of new groups go on alike
-    # An old rank whose state differs takes the one of the lowest, too: then all go on alike.
+    # 2. An old rank whose state differs takes the one of the lowest, too: then all go on alike.
     lacks = own[:3] != old[0][:3]
     data = np.empty(old[0][1], np.uint8) if lacks else np.frombuffer(mine, np.uint8).copy()
     comm.share([data], lacks)
     if not lacks:
         return things
+    # 3. What came, in the place of what was here.
     taken: list[Any] = []
     for thing, value in zip(things, torch.load(io.BytesIO(data.tobytes()), weights_only=False), strict=True):
         if hasattr(thing, "load_state_dict"):
@@ -166,6 +169,6 @@ def share(*things: Any) -> tuple[Any, ...]:
         elif isinstance(thing, torch.Tensor):
             thing.detach().copy_(value)
         else:
-            thing = value
+            thing = value  # a plain value: the caller takes the returned one
         taken.append(thing)
     return tuple(taken)

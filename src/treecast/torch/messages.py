@@ -12,7 +12,7 @@ from treecast.tcp.comm import Comm
 from treecast.torch.tensors import Reader, torch
 from treecast.torch.work import Work, dist, seconds_of
 
-_TAGS, _CHECK_IN = 1 << 32, (1 << 32) - 1
+_TAGS, _CHECK_IN = 1 << 32, (1 << 32) - 1  # tags are 32 bits; the last one is for check-ins
 
 
 class MessageWork(Work):
@@ -24,11 +24,12 @@ class MessageWork(Work):
 
     def _is_over(self) -> bool:
         transfer = self._transfer
-        if transfer.done() and not self._future.done():
+        if transfer.done() and not self._future.done():  # once: the future takes one result
             self._source = transfer.source
             try:
                 self._future.set_result(transfer.result())
             except TreecastError as error:
+                # gloo's word, which frameworks look for
                 closed = " (closed)" if isinstance(error, DeliveryError) else ""
                 self._future.set_exception(dist.DistBackendError(f"treecast: {error}{closed}"))
         return self._future.done()
@@ -42,7 +43,7 @@ class MessageWork(Work):
 
     def is_completed(self) -> bool:
         """Return whether it is over."""
-        self._transfer.wait(self._is_over, 0)
+        self._transfer.wait(self._is_over, 0)  # one look, no wait
         return self._future.done()
 
     def get_future(self) -> Any:
@@ -95,11 +96,13 @@ class GroupMessages:
                 ) from None
             return
         if seconds is None:
+            # without a limit it could never tell who is missing
             raise RuntimeError("Rank 0 timed out in monitoredBarrier after 0 ms.")
         # Rank 0 hears all, one after the other, with the time that is left for all together.
         missing: list[int] = []
         for rank in range(1, group.size):
             try:
+                # a little at least, for those whose word is there already
                 self.receive(word, rank, _CHECK_IN, None).wait(max(1e-3, until - monotonic()))
             except dist.DistBackendError:
                 missing.append(rank)
@@ -108,5 +111,5 @@ class GroupMessages:
         if missing:
             named = f"Rank{'s' if all_ranks else ''} {', '.join(map(str, missing))}"
             raise RuntimeError(f"[Rank 0]: {named} failed to pass monitoredBarrier in {ms} ms")
-        for rank in range(1, group.size):
+        for rank in range(1, group.size):  # only when all were heard
             self.send(word, rank, _CHECK_IN, seconds).wait()

@@ -38,12 +38,14 @@ class BoundPlan:
         if traits.starts == "own" or is_block:
             total *= collective.nodes
         bounds = chunk_bounds(collective, total).tolist()
+        # all ranks give, and get, tensors of the whole length
         whole = traits.blocks == "one" or (collective.sums and traits.ends != "own")
         # Without a copy where the tensor is all that is sent and received.
         in_place = out is None and whole and tensor.is_contiguous()
-        memory = flat if in_place else tensor.new_zeros(total)
+        memory = flat if in_place else tensor.new_zeros(total)  # chunks of others pass through it
         if not in_place:
             # To sums each rank gives all of its tensor.
+            # an allgather's block, say, goes to where all blocks lie
             given = [(0, len(bounds) - 1)] if collective.sums else self._given
             for part, own in _beside(flat, memory, bounds, given):
                 part.copy_(own)
@@ -56,7 +58,7 @@ class BoundPlan:
                 divide(part, collective.nodes, part)
         if in_place:
             return tensor
-        if not self._wanted:
+        if not self._wanted:  # a gather brings nothing to others
             return tensor if out is None else out
         got = torch.cat([memory[bounds[a] : bounds[b]] for a, b in self._wanted])
         into = tensor.new_empty(got.numel()) if out is None else out
@@ -70,7 +72,7 @@ class BoundPlan:
         for each in step:
             parts = [memory[bounds[a] : bounds[b]] for a, b in each.ranges]
             size = sum(part.numel() for part in parts)
-            if not size:
+            if not size:  # chunks may be empty where entries do not suffice
                 continue
             # In place, unless it lies in several pieces, or has to be added to what is there.
             if len(parts) == 1 and (each.sends or not each.adds):
@@ -81,6 +83,7 @@ class BoundPlan:
                 box = memory.new_empty(size)
                 after.append((box, each))
             way = dist.isend if each.sends else dist.irecv
+            # peers match messages by their order, so no tags are needed
             asked.append(dist.P2POp(way, box, group=self._group, group_peer=each.peer))
         begun: list[Any] = dist.batch_isend_irecv(asked) if asked else []
         # All are begun before any is waited for: so two ranks that send to each other never wait in a circle.
@@ -96,7 +99,7 @@ class BoundPlan:
 
 def _beside(box: Any, memory: Any, bounds: list[int], ranges: Ranges) -> Iterator[tuple[Any, Any]]:
     """Yield the memory of ranges of chunks, each with its part of a box in which they lie one behind the other."""
-    place = 0
+    place = 0  # the ranges in order, one behind the other
     for first, stop in ranges:
         part = memory[bounds[first] : bounds[stop]]
         yield part, box[place : place + part.numel()]
@@ -131,16 +134,18 @@ def bind(plan: Schedule, group: Any = None, *, check: bool = True) -> BoundPlan:
     >>> allreduce = treecast.torch.bind(treecast.plan("allreduce", "torus:2x2x2"))  # doctest: +SKIP
     >>> allreduce(tensor)                                           # doctest: +SKIP
     """
+    # 1. A plan for so many ranks, and a right one.
     size = dist.get_world_size(group)
     if plan.network.nodes != size:
         raise PlanError(f"the plan is for {plan.network.nodes} ranks, and the group has {size}")
     if check and not (report := verify(plan)).holds:
         raise PlanError(f"the plan is wrong: {', '.join(each.rule for each in report.violations)}")
-    # Ranks with other plans would wait for messages that nobody sends.
+    # 2. Ranks with other plans would wait for messages that nobody sends.
     own, said = digest_of(plan), [None] * size
     dist.all_gather_object(said, own, group=group)
     if set(said) != {own}:
         raise PlanError("the ranks have different plans: make it at one, save it, and load it at all")
+    # 3. Demands have classes in place of blocks.
     if plan.collective.demand is not None:
         from treecast.torch.demands import BoundDemand
 

@@ -46,7 +46,7 @@ def options(**terms: Unpack[Said]) -> None:
 
 
 def _terms(said: Said) -> Terms:
-    return Terms.of(said, Terms(on_error="die")).check()
+    return Terms.of(said, Terms(on_error="die")).check()  # in torch an error of one rank ends that rank alone
 
 
 def create(options: Any, _more: Any = None) -> ProcessGroup:
@@ -59,7 +59,7 @@ def create(options: Any, _more: Any = None) -> ProcessGroup:
     terms = terms._replace(late=terms.late or seconds_of(options.timeout))  # what the timeout of torch means
     whole = dist.group.WORLD if dist.is_initialized() else None
     ranks: list[int] = list(options.global_ranks_in_group) or list(range(options.group_size))
-    if isinstance(whole, ProcessGroup):
+    if isinstance(whole, ProcessGroup):  # torch has a world of treecast's: a part of that
         if gone := {*ranks} & {*whole.failed}:
             raise PlanError(f"{name_ranks(gone)} has failed and is in no new group: name those in living()")
         process, seats = whole.comm.process, [whole.comm.group.seats[rank] for rank in ranks]
@@ -77,15 +77,15 @@ def _join(options: Any, terms: Terms) -> Comm:
     if tuple(os.environ.get(f"TREECAST_{name}") for name in ("RANK", "SIZE")) == (str(rank), str(size)):
         comm = init(**how)  # they meet where the launcher says
     else:
-        if host not in ("", "localhost", "127.0.0.1", "::1"):
+        if host not in ("", "localhost", "127.0.0.1", "::1"):  # other hosts are in it: the connection has to be proved
             # A secret of the job's own: rank 0 makes it, and only who reaches the store learns it.
             if not (secret := read_secret()):  # whoever reaches torch's store knows one that is there
                 if rank == 0:
                     options.store.set("treecast/secret", secrets.token_hex(32))
                 secret = bytes.fromhex(options.store.get("treecast/secret").decode())
-            how |= {"meet": f"{host}:1", "secret": secret}
+            how |= {"meet": f"{host}:1", "secret": secret}  # port 1: the store tells where they meet
         comm = init(rank, size, store=options.store, **how)
-    for store in _shared[-1:]:
+    for store in _shared[-1:]:  # the last rendezvous is the one of this job
         store.attempt = comm.process.attempt
     return comm
 
@@ -100,10 +100,10 @@ def rendezvous(url: str, **_more: Any) -> Iterator[tuple[Any, int, int]]:
     host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
     if not (host and port) and where.places:
         host, port = where.places[0][0], str(where.places[0][1])
-        os.environ["MASTER_ADDR"] = host
+        os.environ["MASTER_ADDR"] = host  # torch's own code asks for it
     if "TREECAST_RANK" in os.environ and where.places:
         store: Any = PlaceStore(where.places, Who(where.rank, os.urandom(16)), Trust(read_secret()))
-    elif where.size == 1 or not (host and port):
+    elif where.size == 1 or not (host and port):  # alone: a store of this process
         store = dist.HashStore()
     else:
         # One process holds the port: torchrun's agent, where it does, and else rank 0.
@@ -112,5 +112,6 @@ def rendezvous(url: str, **_more: Any) -> Iterator[tuple[Any, int, int]]:
         store = dist.TCPStore(host, int(port), where.size, holds, wait, wait_for_workers=False, multi_tenant=True)
         store = dist.PrefixStore("treecast", store)
     whole = dist.group.WORLD if dist.is_initialized() else None
+    # names of the new beginning
     _shared.append(SharedStore(store, whole.comm.process.attempt if isinstance(whole, ProcessGroup) else ""))
     yield _shared[-1], where.rank, where.size

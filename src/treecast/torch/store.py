@@ -34,14 +34,14 @@ class PlaceStore:
         # One connection, and answers come in the order of questions: one thread at a time.
         with self._lock:
             try:
-                for place in self._places if self._sock is None else ():
+                for place in self._places if self._sock is None else ():  # opened at the first question
                     with suppress(OSError):
                         self._sock = knock(place, self._own, self._trust)[0]
                         break
                 if self._sock is None:
                     raise ConnectionRefusedError("nobody answers")
                 send_record(self._sock, {"ask": ask, **given})
-                so, values, count = read_record(self._sock, None)
+                so, values, count = read_record(self._sock, None)  # None: as long as the launcher has to think
             except OSError as error:
                 raise dist.DistStoreError(
                     f"treecast: the launcher keeps the store, and is not there: {error}"
@@ -61,15 +61,15 @@ class PlaceStore:
         # Others may add meanwhile. It is put only if the old value is still there, and else tried again.
         while True:
             (_, [old], _), new = self._ask(key), amount
-            new += int(old or 0)
-            if self._ask(put={key: b"%d" % new}, where={key: old})[0]:
+            new += int(old or 0)  # what is not there counts as 0
+            if self._ask(put={key: b"%d" % new}, where={key: old})[0]:  # put only if nobody has changed it
                 return new
 
     def compare_set(self, key: str, expected: Any, desired: Any) -> bytes:
         """Put a value in the place of one that is as expected, or of none where nothing is; return what is there."""
         old, new = _bytes(expected), _bytes(desired)
         _, [found], _ = self._ask(key, put={key: new}, where={key: old})
-        if found is None and not old:
+        if found is None and not old:  # torch's empty expectation: nothing is there yet
             _, [found], _ = self._ask(key, put={key: new}, where={key: None})
         return old if found is None else found
 
@@ -83,7 +83,7 @@ class PlaceStore:
         while not self.check(keys):
             if monotonic() > until:
                 raise dist.DistStoreError(f"wait timeout after {timeout.total_seconds():g} s, keys: {', '.join(keys)}")
-            sleep(nap := min(2 * nap, 0.1))
+            sleep(nap := min(2 * nap, 0.1))  # ever longer naps, up to a tenth of a second
 
     def delete_key(self, key: str) -> bool:
         """Remove a value; return whether there was one."""
@@ -105,6 +105,7 @@ class SharedStore(dist.Store):
 
     def _do(self, verb: str, key: str, *given: Any) -> Any:
         # The name of the beginning stands before each key.
+        # keys of an earlier beginning stay out of sight
         return getattr(self._inner, verb)(f"{self.attempt}/{key}", *given)
 
     set, add, compare_set = partialmethod(_do, "set"), partialmethod(_do, "add"), partialmethod(_do, "compare_set")

@@ -30,6 +30,7 @@ class TensorOp:
 
     def Reduce_local(self, one: Any, other: Any) -> None:  # noqa: N802
         """Leave the result of two buffers, ``[bytes, entries, dtype]`` each, in the second."""
+        # views of the bytes: nothing is copied
         first, second = (torch.frombuffer(piece[0], dtype=piece[2], count=piece[1]) for piece in (one, other))
         self._do(first, second, out=second)
 
@@ -51,6 +52,7 @@ def packed(tensor: Any) -> Any:
 
 def once(tensor: Any) -> tuple[slice, ...]:
     """Return the index of the first of the entries that lie in one place, where a tensor was expanded: of all in others."""
+    # stride 0: all entries of this dimension are one
     return tuple(slice(None if stride else 1) for stride in tensor.stride())
 
 
@@ -59,13 +61,14 @@ class _Memory:
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor  # which lives as long as this does
+        # numpy reads addresses by this interface
         where = {"data": (tensor.data_ptr(), False), "shape": (tensor.nbytes,), "typestr": "|u1"}
         self.__array_interface__ = {**where, "version": 3}
 
 
 def piece_of(tensor: Any) -> Any:
     """Return the bytes of a contiguous tensor."""
-    return np.asarray(_Memory(tensor)).data if tensor.numel() else buffer.allocate(0)
+    return np.asarray(_Memory(tensor)).data if tensor.numel() else buffer.allocate(0)  # an empty tensor has no address
 
 
 def _places(tensors: Sequence[Any]) -> tuple[list[Any], Callable[[], None] | None]:
@@ -76,7 +79,7 @@ def _places(tensors: Sequence[Any]) -> tuple[list[Any], Callable[[], None] | Non
 
     def finish() -> None:
         for tensor, box in apart:
-            tensor.detach()[once(tensor)].copy_(box[once(tensor)])
+            tensor.detach()[once(tensor)].copy_(box[once(tensor)])  # entries that lie in one place are written once
 
     return there, finish if apart else None
 
@@ -96,6 +99,7 @@ class Reader:
     def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
         """Return the entries of a tensor that is added, or of several, one behind the other."""
         if not isinstance(argument, torch.Tensor):
+            # blocks of a reduce-scatter lie apart
             argument = torch.cat([packed(each).reshape(-1) for each in argument])
         (there,), finish = _places([argument]) if writable else ([packed(argument)], None)
         return Entries(piece_of(there), there.numel(), there.dtype, finish)

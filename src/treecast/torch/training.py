@@ -51,6 +51,7 @@ class _Mean:
         """Begin to sum a bucket; return the future of its mean."""
         index, given = bucket.index(), bucket.buffer()
         total = self._totals.get(index)
+        # another model, or type: the memory does not fit
         if total is None or total.shape != given.shape or total.dtype != given.dtype:
             total = self._totals[index] = torch.empty_like(given)
         begun = _Bucket(given, total)
@@ -63,11 +64,12 @@ class _Mean:
         try:
             bucket.add(self._group)
             # Until all buckets are sums over one set. Another turn takes another death, so it ends.
+            # the longest list: the dead only become more
             while stale := [each for each in step if each.failed != max((b.failed for b in step), key=len)]:
                 for each in stale:
                     each.add(self._group)
         except Exception as error:
-            for each in step or [bucket]:
+            for each in step or [bucket]:  # all buckets of the step wait for one outcome
                 each.over.set_exception(error)
             return
         for each in step:
@@ -76,13 +78,13 @@ class _Mean:
     def share_buffers(self, state: Any, buffers: dict[str, Any]) -> None:
         """Bring the buffers (of BatchNorm, say) of the lowest living rank to all; of the next when it dies meanwhile."""
         while buffers:
-            root = living(self._group)[0]
+            root = living(self._group)[0]  # the lowest that lives now
             try:
                 dist._broadcast_coalesced(self._group, list(buffers.values()), _COALESCED, root)
                 return
             # The root died: the next living rank has the same buffers. An error of another kind would come again.
             except RuntimeError:
-                if root == living(self._group)[0]:
+                if root == living(self._group)[0]:  # nobody has died: the error is another one
                     raise
 
 
@@ -115,6 +117,7 @@ def mean(ddp: Any) -> Any:
         raise PlanError(f"mean takes a DistributedDataParallel, not {type(ddp).__name__}")
     group = group_of(ddp.process_group)
     made = _Mean(group)
+    # a lambda has none of the annotations that torch looks at
     hook: Callable[[Any, Any], Any] = lambda state, bucket: made.begin(bucket)  # noqa: E731  torch refuses annotations
     ddp.register_comm_hook(None, hook)
     ddp._register_buffer_comm_hook(None, made.share_buffers, _parallel._BufferCommHookLocation.PRE_FORWARD)
@@ -140,6 +143,7 @@ class Sampler(_data.DistributedSampler):
 
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch; all ranks call it between the same two calls."""
+        # the sampler is begun anew with the living, and keeps its settings
         options = {"shuffle": self.shuffle, "seed": self.seed, "drop_last": self.drop_last}
         _data.DistributedSampler.__init__(self, self.dataset, *self._dealt(), **options)
         _data.DistributedSampler.set_epoch(self, epoch)

@@ -24,7 +24,7 @@ def untraced(thing: T) -> T:
     skip = _frames._FrameAction.SKIP
     parts: list[Any] = [thing, *vars(thing).values()]
     for each in filter(isfunction, parts):
-        vars(each)["_torchdynamo_disable"] = True
+        vars(each)["_torchdynamo_disable"] = True  # dynamo looks for this mark on functions
         _frames.set_code_exec_strategy(each.__code__, _frames._FrameExecStrategy(skip, skip))
     return thing
 
@@ -32,6 +32,7 @@ def untraced(thing: T) -> T:
 def seconds_of(timeout: Any) -> float | None:
     """Return a timeout of torch's in seconds; None where it says nothing."""
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+    # torch says "for ever" by numbers that are not positive
     return seconds if seconds is not None and seconds > 0 else None
 
 
@@ -56,7 +57,7 @@ class Outputs(torch.futures.Future):
 
     def _tell(self, tensors: Any, error: BaseException | None) -> None:
         if error is not None:
-            self._set_unwrap_func(_Failed.__reduce__)
+            self._set_unwrap_func(_Failed.__reduce__)  # else C++ would look into the error for tensors
         self.set_result(tensors if error is None else _Failed(error))
 
     def then(self, callback: Callable[[Any], Any]) -> Any:
@@ -74,7 +75,7 @@ class Outputs(torch.futures.Future):
     def wait(self) -> Any:
         """Wait for the outputs, and return them. Raises the error of the call."""
         if self._worker is not None:
-            self._worker.let_pass(self._call)
+            self._worker.let_pass(self._call)  # a callback that waits lets its call pass first
         return torch.futures.Future.wait(self)
 
 

@@ -42,14 +42,16 @@ def bounds(
     from treecast.schedule.sizes import sizes_as_said
     from treecast.verification.gap import find_gap
 
+    # 1. The job, and the costs of sends.
     asked = plans.job(**job.asked(collective, broken.read(network)))
     where, wanted, copies, machine = asked.network, asked.collective, asked.copies, asked.model
     times = times.with_latency(where) if size is not None else times
     costs, sizes = times.read(where), sizes_as_said(replace(wanted, messages=1), size)  # before the work
-    if costs is not None and sizes is None:
+    if costs is not None and sizes is None:  # one without the other is no time
         raise TreecastError("seconds are of bytes at a cost: write --bytes 16MiB, too")
     if costs is None and sizes is not None:
         raise PlanError(NO_RATE)
+    # 2. Bounds in steps, and with costs in seconds.
     with console.progress("bounds", after=2):
         found = describe(find_gap(where, wanted, copies, machine, against=asked.against))
         if costs is not None and sizes is not None:
@@ -58,5 +60,6 @@ def bounds(
                 wanted, where, copies, machine, block=least, cost=costs.least, against=asked.against, costs=costs
             )
             found = found if bound is None else found.joined(describe(bound))
+            # the amount stands before the figures
             found = found.adding({}, {"data": amount(replace(wanted, messages=1), sizes)})
     return console.show(found, as_json)

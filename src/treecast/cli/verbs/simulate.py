@@ -35,14 +35,17 @@ def simulate(
     from treecast.simulation.lies import replay_lies
     from treecast.units import spell_seconds
 
+    # 1. A file, with times where costs are known.
     schedule, report = load(file, told.read())
     schedule = amount.timed(schedule)
+    # 2. The protocols of the nodes, which know no faults.
     if distributed:
         if failing or lying:
             raise TreecastError(
                 "the protocols that nodes run by themselves are without faults: leave out --dead-nodes, or --distributed"
             )
         return console.show(treecast.protocols.compare_with_nodes(schedule), as_json)
+    # 3. A replay: with liars, or with faults alone.
     faults = failing.read(schedule)
     if lying:
         if amount.latency is not None:
@@ -51,6 +54,7 @@ def simulate(
         return console.show(fooled.adding({"verified": report.holds, "method": report.method}), as_json)
     with console.progress("steps", after=0.5):
         found = replay.simulate(schedule, faults)
+    # 4. The figures, and the times where there are any.
     shown = describe(found).adding({"verified": report.holds, "method": report.method})
     if (time := replay.seconds_replayed(found)) is not None:
         shown = shown.adding({"time": time}, {"takes": f"{spell_seconds(time)}, each step as long as its slowest send"})

@@ -46,17 +46,19 @@ def groups(text: str, mesh: str, messages: int | Sequence[int] = 1) -> Demand:
     1: 0 > 2
     1: 1 > 3
     """
+    # 1. The words, and the messages of each collective.
     ranks, words = RankMesh.of(mesh), [part.split() for part in text.split("+")]
     counts = [messages] * len(words) if isinstance(messages, int) else list(messages)
     if len(counts) != len(words) or min(counts, default=0) < 1:
         raise PlanError(
             f"{len(words)} collectives of groups have as many numbers of messages, each from 1, not {messages!r}"
         )
+    # 2. Each collective goes along its axes in every group at once.
     rows = list[Class]()
     for said, count in zip(words, counts, strict=True):
         if len(said) != 2:
             raise PlanError(f"write a collective and an axis, as in 'allreduce tp', not {' '.join(said)!r}")
-        kind, axes = said[0], said[1].split(".")
+        kind, axes = said[0], said[1].split(".")  # several axes are one: ``dp.tp``
         for group in along(ranks, axes):
             rows.extend(_rows(kind, group, count))
     return Demand.of(rows)

@@ -43,19 +43,21 @@ def dispatch(
     1: 1 > 2
     1: 2 > 0
     """
+    # 1. Where each token is, and at which ranks its experts are.
     chosen, own = _read(routing, ranks, experts_per_rank, source)
     target = chosen // experts_per_rank
     tokens = len(own)
-    if twice:
+    if twice:  # a token goes once for each expert
         token, place = np.nonzero(target != own[:, None])
         wants, want = np.arange(len(token) + 1), target[token, place]
         return _copies(own[token], wants, want)
-    # A table of tokens and ranks: two experts at one rank are one place, to which the token goes once.
+    # 2. A table of tokens and ranks: two experts at one rank are one place, to which the token goes once.
     hit = np.zeros((tokens, ranks), np.bool_)
     hit[np.arange(tokens)[:, None], target] = True
-    hit[np.arange(tokens), own] = False
+    hit[np.arange(tokens), own] = False  # what is here need not travel
     token, want = np.nonzero(hit)
     count = np.bincount(token, minlength=tokens)
+    # 3. Tokens that go nowhere are left out.
     some = np.flatnonzero(count)
     return _copies(own[some], starts(count[some]), want)
 

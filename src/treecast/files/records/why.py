@@ -136,21 +136,25 @@ def why(
     >>> found.verdicts[0].kind, found.verdicts[0].ranks
     ('absent', (2,))
     """
+    # 1. The records: a folder, files, or two folders.
     if ranks is not None and not 1 <= ranks < 1 << 24:
         raise FormatError(f"a job has at least one rank, not {ranks}: leave it out, or write how many there are")
     paths = (path, *more)
     # Two folders are two moments of one job; all else is one set of records.
     two = len(paths) == 2 and all(os.path.isdir(each) for each in paths)
     found = read(paths[-1:] if two else paths, ranks_from)
+    # 2. The job, and what moved between two moments.
     job, notes, moved = JobRecord(found.dumps, found.tables, ranks), list[str](), None
     if two:
         before = read(paths[:1], ranks_from)
         notes, moved = _compare(JobRecord(before.dumps, before.tables, ranks), job)
+    # 3. Who waits for whom, and whose fault it is.
     waits = Waits(job)
     verdicts, further = judge(job, waits, taken, moved=moved) if found.dumps else ([], [])
     # What RAS counts comes second: it knows how many operations were launched, and not which.
     if not verdicts or verdicts[0].kind in (*_FINE, *_OPEN):
         verdicts = judge_counts(found.counts) or verdicts
+    # 4. What is told of it.
     versions = sorted({f"{each.backend} (flight recorder {each.version})" for each in found.dumps})
     return Why(
         ranks=max([job.size if found.dumps else 0, *(each.size for each in found.counts)]),

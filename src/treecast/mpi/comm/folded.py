@@ -43,6 +43,7 @@ def fold_by_mpi(comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any]
 
     ``ends``: this rank's contribution, None where it is in the other, the place of the sum. ``rest``: as the algorithm takes it.
     """
+    # 1. MPI's own sums, where the order of adding changes nothing.
     (mine, out), how, ranks, me = ends, rest[-1], range(comm.size), comm.rank
     given: Piece = out if mine is None else mine
     # The bits are the same in any order: MPI's own way is the quickest.
@@ -50,7 +51,7 @@ def fold_by_mpi(comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any]
         entries = how.entries, how.datatype
         comm.Allreduce(MPI.IN_PLACE if mine is None else [mine, *entries], [out, *entries], how.op)
         return
-    # Little data: everybody gets all, and folds what it wants in the order of ranks.
+    # 2. Little data: everybody gets all, and folds what it wants in the order of ranks.
     plan = LITTLE[algorithm](me, comm.size, mine, out, *rest)
     if plan is not None and plan.length * comm.size <= SMALL:
         whole = scratch(plan.length * comm.size)
@@ -63,18 +64,18 @@ def fold_by_mpi(comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any]
     lengths = [width * count for count in (rest[0] if is_scattered else (b - a for a, b in pairwise(bounds)))]
     length = lengths[me]
     whole = scratch(length * comm.size)
-    # Much data: rank b folds block b.
+    # 3. Much data: rank b folds block b.
     alltoall(comm, given, lengths, whole, length)
     parts = [whole[block(rank, length)] for rank in ranks]
     fold(how, parts, length // width if width else 0, prefix=task.prefix)
-    # Each rank wants another prefix, so it is sent to each from its own place.
+    # 4. Sums back: of prefixes each rank wants another, sent from its own place.
     if task.prefix:
         places = [task.place(taker, ranks) for taker in ranks]
         comes = lengths if places[me] is not None else [0] * comm.size
         goes = [0 if place is None else length for place in places]
         sums_of = [0 if place is None else place * length for place in places]
         comm.Alltoallv([whole, (goes, sums_of), _BYTE], [out, comes, _BYTE])
-    elif is_scattered:
+    elif is_scattered:  # its block is its result
         copy_here(out, parts[-1])
     elif task.shape.target is None:
         alike = lengths.count(length) == comm.size  # MPI has quicker ways for those

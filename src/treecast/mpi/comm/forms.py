@@ -14,7 +14,7 @@ from treecast.running.calls.collectives import ROWS
 LISTS = frozenset({list, tuple})
 WRONG = PlanError, TypeError, ValueError, AttributeError, IndexError, BufferError, KeyError
 """The errors of arguments that have no form, or are wrong."""
-_PLAIN = frozenset({int, str, type(None)})
+_PLAIN = frozenset({int, str, type(None)})  # types that are their own form
 _KNOWN: dict[int, object] = {
     id(each): object() for each in vars(MPI).values() if type(each) in (MPI.Datatype, MPI.Op) and each
 }
@@ -32,10 +32,10 @@ def form_of_call(name: str, arguments: Sequence[Any]) -> Any:
     buffers = BUFFERS[name]
     # This stands before every call, and each line of Python counts as often as there are ranks on a core.
     if len(arguments) == buffers:  # the ordinary cases, in few steps
-        if buffers < 2:
+        if buffers < 2:  # a barrier has no arguments
             return (name, form_of(arguments[0])) if buffers else name
         one, other = arguments
-        if one.__class__ is other.__class__ is np.ndarray:
+        if one.__class__ is other.__class__ is np.ndarray:  # two arrays are what most calls have
             return name, one.nbytes, one.dtype, one.flags.num, other.nbytes, other.dtype, other.flags.num
         return name, form_of(one), form_of(other)
     return name, *map(form_of, arguments[:buffers]), *map(word_of, arguments[buffers:])
@@ -51,15 +51,16 @@ def form_of(argument: Any) -> Any:
     if kind in LISTS:
         if len(argument) == 2:  # the ordinary cases, in few steps
             buffer, datatype = argument
+            # MPI's own datatypes have a mark; others are looked at
             return form_of(buffer), _KNOWN.get(id(datatype)) or word_of(datatype)
         if len(argument) == 3:
             buffer, counts, datatype = argument
             word = counts if counts.__class__ is int else word_of(counts)
             return form_of(buffer), word, _KNOWN.get(id(datatype)) or word_of(datatype)
         return kind, form_of(argument[0]), *map(word_of, argument[1:])
-    if argument is None or argument is MPI.IN_PLACE:
+    if argument is None or argument is MPI.IN_PLACE:  # both are known by themselves
         return argument is None
-    view = memoryview(argument)
+    view = memoryview(argument)  # anything else by the buffer protocol
     return view.nbytes, view.format, view.c_contiguous, view.readonly
 
 
@@ -82,7 +83,7 @@ def in_order(name: str, arguments: Sequence[Any], named: dict[str, Any]) -> Sequ
     """Return all arguments of a collective by their places. Raises TypeError where they do not fit."""
     places = _NAMED[name]
     given = dict(zip([each.name for each in places], arguments, strict=False))
-    if len(given) < len(arguments) or given.keys() & named.keys():
+    if len(given) < len(arguments) or given.keys() & named.keys():  # too many, or one twice
         raise TypeError
     given |= named
     found = [given.pop(each.name, each.default) for each in places]

@@ -47,11 +47,11 @@ class LongCalls:
         """Bring what a rank wants to its places, once all have everything. Raises MPI's exception where that has failed."""
         number, digest = said
         try:
-            self._meet(2 * number, digest)
-            self._came = {number: self._rows(plan)}
-            self._meet(2 * number + 1, digest)
+            self._meet(2 * number, digest)  # even numbers: the first stage of a call
+            self._came = {number: self._rows(plan)}  # kept until all have it
+            self._meet(2 * number + 1, digest)  # odd ones: the second
         except MPI.Exception:
-            _LEFT.append(self._memory)
+            _LEFT.append(self._memory)  # MPI may still write there: nobody gets this memory again
             raise
         _take(plan, self._came.pop(number))
 
@@ -59,7 +59,7 @@ class LongCalls:
         """End such a call in steps of its group; return the failed ranks whose data is missing, None where all make it anew."""
         plan = plan_of(algorithm, self._rank, self._size, parts)
         if call.group.together is None or plan is None or not plan.is_long(self._size):
-            return None
+            return None  # no long call: it goes as all others
         # The rows of a vector's blocks are told first, if they can be.
         if plan.at is not None and PackedCall.of(plan, self._size) is None:
             return None
@@ -74,28 +74,28 @@ class LongCalls:
         # 2. Else all find out whether all have everything.
         rows = self._came.pop(said[0], None)
         if rows is None:
-            group.lack(group.rank)
+            group.lack(group.rank)  # it has nothing: the call is made anew
         failed = yield from group.settle(shape, asks=True)
         if failed is not None and rows is not None:
             _take(plan, rows)
         return failed
 
     def _meet(self, number: int, digest: int) -> None:
-        word = _WORD.pack(number, digest >> SOFT)
+        word = _WORD.pack(number, digest >> SOFT)  # without the soft bits: not all ranks know the type
         whole = bytearray(len(word) * self._size)
         self._together.comm.Allgather([word, len(word), _BYTE], [whole, len(word), _BYTE])
-        if bytes(whole) != word * self._size:
+        if bytes(whole) != word * self._size:  # somebody is in another call
             raise MPI.Exception(MPI.ERR_OTHER)
 
     def _room(self, count: int) -> Piece:
-        if len(self._memory) < count:
+        if len(self._memory) < count:  # kept from call to call: new memory is slow
             self._memory = scratch(count)
         return self._memory[:count]
 
     def _rows(self, plan: Little) -> Mapping[int, Piece]:
         """Bring by one call of MPI what this rank wants; return that, by rank."""
         comm, me, size, length, root = self._together.comm, self._rank, self._size, plan.length, plan.root
-        sent: Any = None if plan.mine is None else _joined(plan.mine)
+        sent: Any = None if plan.mine is None else _joined(plan.mine)  # of one piece in most calls
         if plan.adds is not None:
             how, whole = plan.adds, self._room(length)
             comm.Allreduce([sent, how.entries, how.datatype], [whole, how.entries, how.datatype], how.op)
@@ -106,18 +106,20 @@ class LongCalls:
             whole = self._room(length) if sent is None else sent
             comm.Bcast([whole, length, _BYTE], root)
             return {root: whole} if sent is None else {}
+        # the root deals out; else each gives all or a part
         count = length if root is None and (plan.added is not None or plan.part.stop is None) else length // size
         if root is not None:
             whole = self._room(count)
             comm.Scatter(None if sent is None else [sent, count, _BYTE], [whole, count, _BYTE], root)
             return {root: whole}
-        whole = self._room(count * size) if plan.target in (None, me) else None
+        whole = self._room(count * size) if plan.target in (None, me) else None  # only who wants it has memory
         into = None if whole is None else [whole, count, _BYTE]
         if count < length:
             comm.Alltoall([sent, count, _BYTE], into)
         elif plan.target is not None:
             comm.Gather([sent, count, _BYTE], into, plan.target)
         else:
+            # rows of one length: shorter ones are filled up
             comm.Allgather([bytes(sent).ljust(count, b"\0") if plan.lengths else sent, count, _BYTE], into)
         counts = plan.lengths or [count] * size
         return {} if whole is None else {rank: whole[block(rank, count)][: counts[rank]] for rank in range(size)}
@@ -140,6 +142,7 @@ class LongCalls:
 
 def _take(plan: Little, rows: Mapping[int, Piece]) -> None:
     # Where nothing is added here, only what this rank wants has come of each.
+    # with nothing to add here, rows have no parts to choose from
     is_cut = plan.adds is not None or plan.added is None
     (plan._replace(part=_ALL, added=None) if is_cut else plan).take(rows)
 
@@ -147,6 +150,7 @@ def _take(plan: Little, rows: Mapping[int, Piece]) -> None:
 def _joined(pieces: Sequence[Piece]) -> Piece:
     """Return pieces one behind the other: where they lie so, or a copy."""
     spots = [MPI.memory.frombuffer(piece, readonly=True) for piece in pieces if len(piece)]
+    # already one behind the other: no copy
     if spots and all(one.address + one.nbytes == other.address for one, other in pairwise(spots)):
         return MPI.memory.fromaddress(spots[0].address, sum(spot.nbytes for spot in spots), readonly=True)
     return b"".join(map(memoryview, pieces))

@@ -45,7 +45,7 @@ class Spot(NamedTuple):
 def maker(lane: Any, plan: Little, arguments: Sequence[Any]) -> Make | None:
     """Return the function that makes calls of the form of some arguments; None where bytes lie elsewhere, as of a copy."""
     ends = _find_ends(plan, arguments)
-    if ends is None or (ends[0] and not ends[0].is_whole):
+    if ends is None or (ends[0] and not ends[0].is_whole):  # MPI sends from one place on
         return None
     give, take = ends
     # In this order: MPI adds; the root gives all; lengths differ, and all know them; all give pieces of one length.
@@ -65,10 +65,11 @@ def packer(lane: Any, packed: PackedCall, arguments: Sequence[Any], long: Make |
 def folder(comm: Any, algorithm: Algorithm, ends: Any, arguments: Sequence[Any], rest: Sequence[Any]) -> Make | None:
     """Return the function that makes a sum that is folded here, of any length; ``ends``: the pieces of one."""
     order = range(len(arguments))
-    give, take = (
+    give, take = (  # read from the first, write to the last
         _find([end] if end is not None else [], arguments, order[::step])
         for end, step in zip(ends, (1, -1), strict=True)
     )
+    # one end is a copy: calls of it go by no function
     if [give is None, take is None] != [end is None for end in ends]:
         return None
 
@@ -82,6 +83,7 @@ def folder(comm: Any, algorithm: Algorithm, ends: Any, arguments: Sequence[Any],
 def _find_ends(plan: Little, arguments: Sequence[Any]) -> tuple[Spot | None, Spot | None] | None:
     """Return where the pieces of a call lie that this rank gives, and those that it takes; None where that is elsewhere."""
     order, places = range(len(arguments)), _places(plan)
+    # received in the last argument, sent from the first
     take, give = _find(places.values(), arguments, order[::-1]), _find(plan.mine or (), arguments, order)
     # In place, or copies that lie in no argument: calls with those go the way of all calls.
     if give is None and plan.mine and arguments:  # in place each block goes where another comes
@@ -106,7 +108,7 @@ def _find(pieces: Iterable[Piece | None], arguments: Sequence[Any], order: Itera
             begins = [piece.address - memory.address for piece in pieces if len(piece)]
             ends = [begin + len(piece) for begin, piece in zip(begins, filter(len, pieces), strict=True)]
             first, last = min(begins, default=0), max(ends, default=0)
-            if first >= 0 and last <= memory.nbytes:
+            if first >= 0 and last <= memory.nbytes:  # all pieces lie in this argument
                 spots = map(slice, [begin - first for begin in begins], [end - first for end in ends])
                 return Spot(k, first, last, [next(spots) if len(piece) else slice(0, 0) for piece in pieces])
     return None
@@ -120,20 +122,20 @@ def _bytes_at(arguments: Sequence[Any], spot: Spot) -> memoryview:
     """Return the bytes from the first piece to the end of the last."""
     k, first, last, _ = spot
     view = _view(arguments[k])
-    return view if len(view) == last - first else view[first:last]
+    return view if len(view) == last - first else view[first:last]  # the whole buffer needs no slice
 
 
 def _giver(spot: Spot | None) -> Callable[[Sequence[Any]], Any]:
     """Return the function that finds what MPI sends from its first byte on, quicker than ``_bytes_at`` where it can."""
     if spot is None:
-        return lambda arguments: b"\0"
+        return lambda arguments: b"\0"  # MPI wants an address even for nothing
     k = spot.argument
 
     def find(arguments: Sequence[Any]) -> Any:
         argument = arguments[k]
         return argument[0] if argument.__class__ in LISTS else argument
 
-    return partial(_bytes_at, spot=spot) if spot.first else find
+    return partial(_bytes_at, spot=spot) if spot.first else find  # from its begin on MPI takes the argument as it is
 
 
 def _adding(lane: Any, how: Any, give: Spot, take: Spot) -> Make:
@@ -143,7 +145,7 @@ def _adding(lane: Any, how: Any, give: Spot, take: Spot) -> Make:
     def make(arguments: Sequence[Any]) -> Copies:
         received = _bytes_at(arguments, take)
         # MPI may have written half a sum when it fails, and the contribution is needed once more then.
-        sent = memoryview(bytes(received)) if in_place else giver(arguments)
+        sent = memoryview(bytes(received)) if in_place else giver(arguments)  # a copy, to be brought back
         try:
             lane.comm.Allreduce([sent, *ends], [received, *ends], how.op)
         except MPI.Exception:
@@ -162,6 +164,7 @@ def _spreading(lane: Any, plan: Little, give: Spot | None, take: Spot | None) ->
 
     def make(arguments: Sequence[Any]) -> Copies:
         into = None if take is None else _bytes_at(arguments, take)
+        # straight to its place, or to memory of this function
         whole = into if into and is_whole else scratch if give is None else _bytes_at(arguments, give)
         lane.comm.Bcast([whole, length, _BYTE], root)
         if into is not whole and into is not None:
@@ -173,9 +176,11 @@ def _spreading(lane: Any, plan: Little, give: Spot | None, take: Spot | None) ->
 
 def _gathering(lane: Any, plan: Little, give: Spot | None, take: Spot | None) -> Make:
     """Return the function of a call in which each rank gives a piece."""
+    # memory once, for all calls of this form
     every, length, scratch = [*range(lane.size)], plan.length, memoryview(bytearray(plan.length * lane.size))
     parts = [scratch[block(rank, length)][plan.part] for rank in every]
     chosen = parts if plan.added is None else [parts[rank] for rank in plan.added(every)]
+    # no copy where the rows are the result
     is_direct = take is not None and take.is_whole and plan.added is None and plan.part.stop is None
     giver = _giver(give)
 
@@ -188,6 +193,7 @@ def _gathering(lane: Any, plan: Little, give: Spot | None, take: Spot | None) ->
             return kept
         if plan.added is not None:
             plan.add(chosen)
+        # the last ones: those that this rank wants
         for spot, part in zip(take.pieces, chosen[-len(take.pieces) :], strict=True):
             received[spot] = part
         return kept
@@ -204,7 +210,7 @@ def _filling_up(lane: Any, plan: Little, give: Spot | None, take: Spot | None) -
 
     def make(arguments: Sequence[Any]) -> Copies:
         if give is not None:
-            row[own] = _bytes_at(arguments, give)
+            row[own] = _bytes_at(arguments, give)  # the rest of the row stays as it was
         lane.comm.Allgather([row, plan.length, _BYTE], [rows, plan.length, _BYTE])
         if take is not None:
             received = _bytes_at(arguments, take)
@@ -219,13 +225,14 @@ class _Packing:
     """Makes a call whose blocks are packed: rows go, and once more where they are too short."""
 
     def __init__(self, lane: Any, packed: PackedCall, long: Make | None, give: Spot | None, take: Spot | None) -> None:
-        self._long = long
+        self._long = long  # where all blocks are long
         self._comm, self._together, self._packed, self._give, self._take = lane.comm, lane.together, packed, give, take
         self._root, self._copy = packed.plan.root, lane.copy
         self._senders = [*range(lane.size)] if self._root is None else [self._root]
-        self._known = dict[tuple[int, bytes], tuple[int, _Moves | None]]()
+        self._known = dict[tuple[int, bytes], tuple[int, _Moves | None]]()  # by lengths: where blocks lie in rows
         self._memory = dict[int, tuple[memoryview, memoryview, list[slice]]]()
         pieces = [] if give is None else give.pieces
+        # behind the words that head a row
         ends = [*accumulate((each.stop - each.start for each in pieces), initial=packed.words.size)]
         self._end, self._goes = ends[-1], [*zip(pieces, map(slice, ends, ends[1:]), strict=False)]
         if give is not None and give.is_whole:
@@ -237,7 +244,7 @@ class _Packing:
             # First rows of the usual length; then, if some rank's blocks take more, rows of the length that all have
             # read from them.
             row, whole, heads = self._memory.get(length) or self._get_ready(length)
-            if self._give is not None and self._end <= length:
+            if self._give is not None and self._end <= length:  # blocks that do not fit go in the next row
                 sent = _bytes_at(arguments, self._give)
                 for spot, place in self._goes:
                     row[place] = sent[spot]
@@ -253,6 +260,7 @@ class _Packing:
             if moves is None:
                 break
             if not self._packed.is_little(longer):
+                # too long for rows, as all read alike
                 return (*kept, *self._long(arguments)) if self._long and longer <= LONG else None
             if longer == length:
                 if self._take is not None:
@@ -291,7 +299,7 @@ class _Packing:
                 moves = [*zip(self._take.pieces, spots, strict=True)]
             except PlanError:
                 moves = None
-        if len(self._known) >= _HEADS:
+        if len(self._known) >= _HEADS:  # forms with ever new lengths
             self._known.clear()
         self._known[key] = longer, moves
         return longer, moves

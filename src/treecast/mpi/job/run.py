@@ -106,11 +106,12 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
     Without it the ranks have a folder of their own, and the first of them to ask for it has the outcome. Raises PlanError, at
     one rank, for anything that some rank could not do.
     """
+    # 1. This process among the others; errors come as codes, so that a death ends nobody else.
     mpi = load_mpi()
     world = mpi.COMM_WORLD
     world.Set_errhandler(mpi.ERRORS_RETURN)
     rank, size = int(world.Get_rank()), int(world.Get_size())
-    # Rank 0 alone reads the plan. An error goes on as a text, since the others wait in the broadcast.
+    # 2. Rank 0 alone reads the plan. An error goes on as a text, since the others wait in the broadcast.
     dealt, error = _attempt(lambda: deal_out(ask, size)) if rank == 0 else (None, "")
     request, programs = dealt or (None, None)
     asked: RunRequest | None
@@ -122,7 +123,7 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
         prepared, error = _attempt(
             lambda: data_of.prepare(mine, rank, data_of.find_source(mine, asked.input, asked.flit))
         )
-    # All tell whether they are ready before anybody begins: then no rank waits for one that could not.
+    # 3. All tell whether they are ready before anybody begins: then no rank waits for one that could not.
     errors: list[str] = world.allgather(error)
     first = next((other for other, text in enumerate(errors) if text), None)
     if first is not None or prepared is None or asked is None or place is None:
@@ -132,11 +133,13 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
         elif rank == first:
             raise PlanError(errors[rank])
         return None, 2
+    # 4. Carry it out; the first to claim it reports.
     heard, dead = _carry_out(mpi, prepared, asked, place)
     outcome, error, status = None, "", 0
     if folder is None and records.claim_report(place):
         outcome, error = _attempt(lambda: _report(prepared, asked, place, heard, dead))
         status = 2 if outcome is None else 0 if outcome.holds else 1
+    # 5. A way out that waits for nobody.
     if dead or any(record["cut"] for record in heard.values()) or os.environ.get(_FAULT_TOLERANT) == "1":
         # MPI_Finalize may wait for ever: for the dead, or for messages before a cut link
         atexit.register(leave, status)

@@ -41,12 +41,15 @@ def times(
     """
     from treecast import networks
 
+    # 1. The network, and the costs of a send.
     if costs.costs is not None:
         raise TreecastError("times are of links that cost alike: write --latency and --rate")
     where, each = networks.network(network), parse_bytes(size)
     asked = costs.read(where)
     cost = asked and asked.default
+    # 2. The schemes side by side.
     found = compare_schemes(where, survive, collective, fault_free=fault_free, cost=cost, chunk_bytes=each)
+    # bytes in place of start-ups: the pictures' axis
     r = each * cost.per_byte / cost.startup if cost is not None and cost.startup else None
     notes = (
         "times when nothing fails: faults can make messages longer where nodes leave out data that was said before",

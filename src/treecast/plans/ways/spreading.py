@@ -84,12 +84,14 @@ def exchanged(
     """
     from treecast.plans.kernels.rarest_first import spread
 
+    # 1. The arcs, turned round where data goes back, and what a send over each takes.
     nodes, chunks = has.shape
     sent = np.empty((nodes * chunks, 3), np.int32)
     arcs, number = arcs_of(network).turned if back else (arcs_of(network), np.arange(len(wanted.resource)))
     servers, spare = wanted.servers
     gap, delay = (np.ascontiguousarray(column[number]) for column in (wanted.gap, wanted.delay))
     taken = (servers[number], wanted.key[number], spare, gap, delay)
+    # 2. Who must not have what; a wish overrules it.
     closed = np.zeros_like(has) if shut is None else shut & ~wants
     wants, closed = np.ascontiguousarray(wants), np.ascontiguousarray(closed)
     columns = (arcs[:5], taken, has.copy(), wants, closed, np.stack(fixed, axis=1))
@@ -97,6 +99,7 @@ def exchanged(
     unlike, longest = bool(gap.max(initial=1) > 1 or np.ptp(delay) if len(delay) else False), int(delay.max(initial=1))
     # no exchange takes so long unless somebody cannot be reached
     most = 4 * longest * (chunks + nodes) + int(fixed.step.max(initial=0))
+    # 3. The exchange, and its sends as columns; those of data that goes back are counted from the end.
     count, steps = spread(*columns, alone, together, order, unlike, number_of_seed(seed), most, sent)
     if steps < 0:
         raise PlanError(f"an exchange of {chunks:,} chunks on {network.spec} did not end: some node is not reached")

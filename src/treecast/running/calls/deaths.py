@@ -35,6 +35,7 @@ class Deaths:
         rank that takes no part any more has one line, and so have those that are back. Raises DeliveryError with ``raise``; and
         with ``warn`` where blocks of the result are not those that the caller takes them for.
         """
+        # 1. The outcome, and whom the program has not been told of.
         (name, row, number), (failed, target), members = call, outcome, group.agreement.members
         if not failed and len(members) == group.size and not self._told:  # the ordinary case, asked in every call
             return
@@ -45,6 +46,7 @@ class Deaths:
         lost = target is not None and failed == (target,)  # the result was for the dead alone
         holes = not lost and has_holes(row)
 
+        # 2. What becomes of the result without some ranks.
         def without(ranks: Sequence[int]) -> str:
             its, takes = ("their", "take") if len(ranks) > 1 else ("its", "takes")
             if not set(ranks) & set(failed):
@@ -56,6 +58,7 @@ class Deaths:
                 return f"{its} part of the result is {'None' if row.islower() else 'whatever was there before'}"
             return f"the result leaves out {its} data"
 
+        # 3. One line for each that is back, and each that is gone.
         where, warns = f"treecast: {name}, call {number} of {self.where}:", on_failed == "warn"
         if back and warns and group.rank == min(living - set(back)):  # those know of no death before
             are = "are" if len(back) > 1 else "is"
@@ -64,7 +67,7 @@ class Deaths:
             for rank in news:
                 ended, later = end_of(rank, group), ", now and in later calls without it" if rank in failed else ""
                 sys.stderr.write(f"{where} {self.name([rank])} {ended}, and {without([rank])}{later}{self.hint()}\n")
-        # holes raise with "warn", too: the caller would read wrong data
+        # 4. Holes raise with "warn", too: the caller would read wrong data.
         if failed and (on_failed == "raise" or (holes and on_failed == "warn")):
             ends = ", ".join(f"{self.name([rank])} {end_of(rank, group)}" for rank in failed)
             raise DeliveryError(f"{name}: {ends}, and {without(failed)}; {self.advice}")

@@ -59,10 +59,12 @@ class CommGroups(NamedTuple):
 
 def entry_of(made: Made, part: CommGroups, number: int) -> dict[str, Any]:
     """Return a call as an entry of a flight record."""
+    # 1. The name that the recorder has for the call.
     group = part.waiting.groups[made.group]
     words, plain = made.words, made.words.name.lower()
     # the recorder has no name for others: sums of all kinds
     name = next((name for begin, name in _NAMES.items() if plain.startswith(begin)), "all_reduce")
+    # 2. Sizes in entries, and the line of the program.
     kind, counts = spell(words.datatype), words.counts
     total = counts if isinstance(counts, int) else 0 if counts is None else sum(counts)
     # counts are bytes, and the recorder's sizes are entries
@@ -75,6 +77,7 @@ def entry_of(made: Made, part: CommGroups, number: int) -> dict[str, Any]:
     types = [_TYPES.get(kind, kind or "Byte")]
     file, _, line = made.site.rpartition(":")  # the last colon: a path may have some
     is_over = bool(made.ended)
+    # 3. The entry, in the recorder's own words.
     return {
         "record_id": number,
         "pg_id": part.name(group) if part.prefix else group.ident,

@@ -323,20 +323,20 @@ class Group:
         missing, or the one source has failed, or more than ``survive``; else as ``Agreement.until``.
         """
         agreement = self.agreement
-        if self.carrier.alone:
+        if self.carrier.alone:  # 1. Nobody else decides.
             return judge_alone(shape, self)
         small = shape.spread and (not shape.redo or shape.target is None) and not self.terms.sure
         small = small and sum(map(len, self._places.values())) <= SMALL  # what is kept for others is a copy
-        if small and not (self.lacks or self.instance) and agreement.is_whole():
+        if small and not (self.lacks or self.instance) and agreement.is_whole():  # 2. Who has all ends at once.
             self._keep()
             agreement.end_early([agreement.number])
             return judge(shape, Decision(Action.DONE), self)
-        has = self._held if shape.spread else ()
+        has = self._held if shape.spread else ()  # 3. Else all decide together.
 
         def need() -> Need:
             return Need(bits_of(self.lacks), bits_of(has), asks)
 
-        while True:
+        while True:  # one decision an instance
             made = yield from agreement.settle(self.instance, need, shape.redo, self.fetch)
             if self.together is not None and (made.action != Action.DONE or made.out):
                 self.together.end()  # as all find, in this call
@@ -352,7 +352,7 @@ class Group:
                 break
             self.instance += 1  # fetched data may be lacking again, if its giver dies
             yield from self.fetch(self._givers(made))
-        if small:
+        if small:  # 4. The outcome is known: free what was sent.
             self._keep()
         yield from agreement.until(lambda: not self._takers())
         self._take_back(True)  # all that live have read what was lent

@@ -60,12 +60,14 @@ def cast(
     from treecast.tcp.hosts import deal_out
     from treecast.units import parse_rate
 
+    # 1. What is shown at the end.
     def show(outcome: CastOutcome) -> int:
         holds = not outcome.status(allow_missing)
         status = console.show(Description(outcome.figures(), notes=outcome.lines(), holds=holds), as_json)
         console.flush()
         return status
 
+    # 2. Here alone, or at all hosts of a list.
     check_numbers(start=start)
     own, speed = Path(path).absolute(), None if rate is None else parse_rate(rate)
     asked = CastRequest(own, target or str(own), speed, network, checksum, start)

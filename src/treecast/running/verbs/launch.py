@@ -63,7 +63,7 @@ def launch(
     logs
         A folder. The lines of rank 2 go into its file rank-2.log, too; one that is there is written anew.
     """
-    # An option that launch does not have would be taken for the program.
+    # 1. Numbers that make sense. An option that launch does not have would be taken for the program.
     check_command("launch", program)
     check_numbers(respawn=respawn, timeout=timeout or 0.0)
     if timeout == 0:
@@ -72,6 +72,7 @@ def launch(
         raise PlanError(
             f"{ranks:,} ranks are too many for one machine: write -n {_MOST_HERE} or less, or --tcp --hosts FILE"
         )
+    # 2. By sockets, or by MPI; each module is loaded only where it is asked for.
     asked = _asked(tag, logs)
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
@@ -86,6 +87,7 @@ def launch(
         from treecast.mpi.job.launch import launch as launch_by_mpi
 
         ending = launch_by_mpi(ranks, program, timeout, environment=asked)
+    # 3. One line, and the status of the job.
     if ending.line:
         sys.stderr.write(f"treecast: {ending.line}\n")
     return ending.status or ending.first * intact

@@ -138,19 +138,22 @@ def check_maker(
     >>> from treecast.testing import check_maker
     >>> check_maker("recursive-doubling", networks=["hypercube:3"])
     """
+    # 1. Its entries: a name may have several.
     entries = [entry for entry in all_builders() if entry.name == name]
     if not entries:
         raise PlanError(f"there is no builder {name!r}: 'treecast builders' lists those of a job")
+    # 2. Every job that one of them says it is for.
     made, refused = 0, ""
     for job in _jobs(entries, [network(each) for each in networks], messages):
         try:
             schedule = plan(builder=name, **job, **options)
         except PlanError as error:
-            refused = str(error)
+            refused = str(error)  # a builder may refuse a job by right
             continue
         made += 1
         check_plan(schedule)
         _check_nodes(schedule, job | {"builder": name} | options)
+    # 3. A maker that makes nothing passes no check.
     if not made:
         reason = refused or "it is for none of them"
         raise AssertionError(f"{name} makes no plan on {', '.join(network(each).spec for each in networks)}: {reason}")
@@ -205,12 +208,14 @@ def check_machine(machine: str | Model, networks: Sequence[Any] = NETWORKS[:6]) 
     >>> from treecast.testing import check_machine
     >>> check_machine(treecast.Model("mine", ports=2, latency=3), ["ring:4"])
     """
+    # 1. The machine's own words.
     own = model(machine) if isinstance(machine, str) else machine
     expect(
         (own <= own, model(own.spelling).normal),
         (True, own.normal),
         f"{own.name}: its order, and what its spelling finds",
     )
+    # 2. What its table lets go in a step, against the verifier, by all sets of few sends.
     if not own.routing and own.buffered:
         for where in map(network, _TINY):
             sets, schedule = steps_of(where, 3)
@@ -221,6 +226,7 @@ def check_machine(machine: str | Model, networks: Sequence[Any] = NETWORKS[:6]) 
                     step in right,
                     f"{own.name} on {where.spec}: whether the arcs {sends} go together",
                 )
+    # 3. Every collective has a plan.
     for where in map(network, networks):
         for kind, row in COLLECTIVES.items():
             if not (row.lengths or row.targets) and (where.grid is not None or not own.routing):

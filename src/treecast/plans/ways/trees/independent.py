@@ -43,8 +43,9 @@ def independent_trees(
     >>> len(independent_trees(network("mesh:3x3"), 4, 2))
     2
     """
-    if trees == 1 or (against == "arcs" and network.relays is None):
+    if trees == 1 or (against == "arcs" and network.relays is None):  # then trees that share no arc are apart already
         return packed_trees(network, root, trees, seed, searches)
+    # 1. The part of the network that such trees need, and what no two ways to a node may share.
     part, least = part_for(network, root, trees, against), least_depth(network, root, trees)
     arcs, at = part.arcs, int(np.searchsorted(part.node, root))
     needs = (
@@ -53,6 +54,7 @@ def independent_trees(
         else np.unique(part.arc, return_inverse=True)[1].astype(np.int32)
     )
     counts = np.ones(len(part.node), np.bool_) if network.relays is None else ~network.relays[part.node]
+    # 2. Trees by a rule, if there is one: the search has to beat them.
     ruled = _by_rule(network, root, trees, against)
     found, turn, more = ruled, 0, 1
     few = min(_MOST_MOVES, _SHORTENING * trees * network.nodes)
@@ -64,20 +66,24 @@ def independent_trees(
         up = pack(network, root, trees, seed + turn, arcs, start=at)
         return exchanged(arcs, up, target, moves, seed + turn, needs=needs, counts=counts), up
 
+    # 3. Shorter trees, as long as there are moves: each try is a new packing.
     while tried < most and (found is None or found.height > least):
+        # one arc shallower than the best so far
         target = least + more if found is None or found is ruled else found.height - 1
         moves = min(_AT_ONCE * trees * len(part.node) * (more if found is ruled else 1), most - tried)
         used, up = attempt(target, moves)
         tried, turn = tried + (moves if used < 0 else used + 1), turn + 1
         if used >= 0:
             found = _trees_of(network, root, up, part, against)
-            most = min(most, tried + few)
+            most = min(most, tried + few)  # once there are trees, few further moves
         elif found is ruled:  # deeper trees are found more easily, and slowly
             more = min(2 * more, network.nodes)
+    # 4. None yet: trees of any depth.
     last = turn + _DEEP
     while found is None and turn < last:  # however deep
         used, up = attempt(network.nodes, budget // _DEEP)
         found, turn = _trees_of(network, root, up, part, against) if used >= 0 else None, turn + 1
+    # of equal heights those found
     return found if found is None or ruled is None else min(found, ruled, key=lambda each: each.height)
 
 
