@@ -94,13 +94,14 @@ class _CallTable:
     """Calls rank by rank, as columns. ``before``: of each at most two of its rank that must be over before, else -1."""
 
     def __init__(self, calls: Sequence[GroupCall], members: Mapping[str, Iterable[int]]) -> None:
-        calls = sorted(calls, key=lambda call: call.rank)
+        calls = sorted(calls, key=lambda call: call.rank)  # stable: the host's order stays
         self.names = list(dict.fromkeys([*members, *(call.group for call in calls)]))
         place = {name: number for number, name in enumerate(self.names)}
         self.rank = np.array([call.rank for call in calls], np.int64)
         group = np.array([place[call.group] for call in calls], np.int64)
         self.ranks = int(self.rank.max(initial=-1)) + 1
         number = turns(self.rank * len(self.names) + group)
+        # group and number in one: a meeting
         self.meetings, self.meeting = np.unique(group << 32 | number, return_inverse=True)
         self.stream = np.unique([call.stream for call in calls], return_inverse=True)[1] if calls else group
         self.count = [Counter[int]() for _ in self.names]
@@ -111,14 +112,15 @@ class _CallTable:
         self.before = np.full((2, len(calls)), -1, np.int64)
         by_stream = np.lexsort((at, self.stream, self.rank))
         same = (np.diff(self.rank[by_stream]) == 0) & (np.diff(self.stream[by_stream]) == 0)
-        self.before[0, by_stream[1:][same]] = by_stream[:-1][same]
+        self.before[0, by_stream[1:][same]] = by_stream[:-1][same]  # the call before on its stream
         last = np.concatenate([[-1], np.maximum.accumulate(np.where(waits, at, -1))])[:-1] if calls else at
+        # the last call for which the host waits, if it is one of this rank
         self.before[1] = np.where((last >= 0) & (self.rank[last] == self.rank), last, -1)
 
     def name(self, meeting: int) -> tuple[str, int]:
         """Return the group of a meeting and its number there, from 1."""
         key = int(self.meetings[meeting])
-        return self.names[key >> 32], 1 + (key & (1 << 32) - 1)
+        return self.names[key >> 32], 1 + (key & (1 << 32) - 1)  # from 1, as people count
 
     def spell(self, meeting: int) -> str:
         """Return a meeting in words."""
@@ -168,7 +170,7 @@ def find_deadlock(
     ``members``: of groups of which not every member calls. ``slots``: how many calls of a rank fit side by side; what cannot
     hang with one slot never does. Raises FormatError.
     """
-    if slots < 1 or any(call.rank < 0 for call in calls):
+    if slots < 1 or any(call.rank < 0 for call in calls):  # checked before tables are made
         raise FormatError("ranks count from 0, and each has at least one slot")
     program = _CallTable(calls, members or {})
     figures = len(calls), program.ranks, len(program.names), slots
@@ -187,9 +189,12 @@ def find_deadlock(
         lines = _find_circle(program, set(range(len(program.meetings))) - set(order))
         return Deadlock("always", f"{len(lines)} calls come before one another, in a circle", *figures, lines)
     safe = tuple(map(program.name, order))
+    # neighbours in the host's order of one rank, of which neither waits for the other
     same = np.diff(program.rank) == 0
+    # the one before must be over
     follows = np.maximum.reduce([program.before[k, 1:] - np.arange(len(calls) - 1) for k in (0, 1)]) == 0
     several = set(program.rank[1:][same & ~follows].tolist())  # ranks with calls that may be ready together
+    # slots for fewer calls than it has streams
     tight = [rank for rank in sorted(several) if len(np.unique(program.stream[program.rank == rank])) > slots]
     if not tight:
         text = "no call must be over before itself, and " + (
@@ -214,6 +219,7 @@ def _sort(program: _CallTable) -> list[int]:
     """Return the meetings in an order in which they can be over; those on a circle, and behind one, are left out."""
     from treecast.files.programs.kernels.queues import find_longest
 
+    # from the meeting of the earlier call to that of the later
     late = np.concatenate([program.meeting, program.meeting])
     early = np.where(program.before >= 0, program.meeting[program.before], -1).reshape(-1)
     several = len(program.meetings)
@@ -223,7 +229,7 @@ def _sort(program: _CallTable) -> list[int]:
     order, time = np.empty(several, np.int64), np.zeros(several, np.int64)
     none = np.empty(0, np.int64)
     done = find_longest(first, head, np.ones(len(head), np.int64), missing, time, order, none, none, none)
-    return sorted(order[:done].tolist(), key=lambda meeting: time[meeting])
+    return sorted(order[:done].tolist(), key=lambda meeting: time[meeting])  # earliest first, as they can be over
 
 
 def _find_circle(program: _CallTable, left: set[int]) -> tuple[str, ...]:
@@ -234,6 +240,7 @@ def _find_circle(program: _CallTable, left: set[int]) -> tuple[str, ...]:
             late, early = int(program.meeting[call]), int(program.meeting[column[call]])
             if late in left and early in left:
                 before[late] = early, int(program.rank[call])
+    # any that lies on a circle, or behind one
     way, one = list[int](), next(meeting for meeting in sorted(left) if meeting in before)
     while one not in way:
         way.append(one)
@@ -263,6 +270,7 @@ class _Knots:
         earlier, self.needs = dict[int, int](), [0] * len(program.rank)  # bits of meetings that are over before
         meeting, of = program.meeting.tolist(), dict[int, list[int]]()
         self.calls, self.below = dict[int, list[int]](), [0] * len(meeting)
+        # the calls of a rank stand in its host's order
         for call, (rank, one) in enumerate(zip(program.rank.tolist(), meeting, strict=True)):
             of.setdefault(one, []).append(call)
             self.calls.setdefault(rank, []).append(call)
@@ -271,6 +279,7 @@ class _Knots:
             for call in of[one]:
                 for other in program.before[:, call].tolist():
                     if other >= 0:
+                        # bits: all meetings that must be over before
                         self.needs[call] |= earlier[meeting[other]] | 1 << meeting[other]
                         self.below[call] |= self.below[other] | 1 << meeting[other]
                 earlier[one] |= self.needs[call]
@@ -278,7 +287,9 @@ class _Knots:
 
     def find(self, tight: Sequence[int]) -> Held | None:
         """Return what ranks hold, few if few will do; nothing where there is no such thing; None after too many looks."""
+        # calls near the begin first: what is held lies close together
         first = sorted((place, rank, call) for rank in tight for place, call in enumerate(self.calls[rank]))
+        # near calls with half of the looks, then all
         for near, most, each in ((_NEAR, _MOST_LOOKS // 2, _MOST_LOOKS // 20), (len(self.meeting), *[_MOST_LOOKS] * 2)):
             self.near, left, is_whole = near, most, True
             for _, rank, call in first:
@@ -301,7 +312,7 @@ class _Knots:
         bits = needs = 0
         for call in calls:
             bits, needs = bits | 1 << self.meeting[call], needs | self.needs[call]
-        if bits & needs or self.looks < 0:
+        if bits & needs or self.looks < 0:  # something that must be over is held: no such state
             return None
         while todo:
             one, todo = self.meeting[todo[0]], todo[1:]
@@ -309,22 +320,24 @@ class _Knots:
             for rank in sorted(others, key=lambda rank: rank not in held):
                 mine, call = held.get(rank, frozenset[int]()), self.at[rank, one]
                 below = self.below[call]
+                # full, or what comes before is held: it lacks for ever
                 if len(mine) == self.slots or any(below >> self.meeting[each] & 1 for each in mine):
                     break
                 if rank not in held and len(held) >= deepest:
                     continue
+                # it may also hold a call that comes before, on another slot
                 early = (mine | {c} for c in self.calls[rank] if self.slots > 1 and below >> self.meeting[c] & 1)
                 for more in chain(self._fill(rank, mine, call, call), early):
                     found = self._go({**held, rank: more}, [*todo, *sorted(more - mine)], deepest)
                     if found is not None or self.looks < 0:
                         return found
             else:
-                return None
+                return None  # this call may go on after all: no knot
         return held
 
     def _fill(self, rank: int, mine: frozenset[int], near: int, but: int | None) -> Iterator[frozenset[int]]:
         """Yield the ways in which a rank fills its slots, with calls near to one first."""
         free = [c for c in self.calls[rank] if c != but and c not in mine and abs(c - near) <= self.near]
         free.sort(key=lambda call: abs(call - near))
-        for some in combinations(free, self.slots - len(mine)):
+        for some in combinations(free, self.slots - len(mine)):  # as many as it has slots
             yield mine | set(some)

@@ -110,7 +110,7 @@ class Algorithm:
 
     def of_step(self, step: int) -> Place:
         """Return a step's place in the file."""
-        block = int(np.searchsorted(self.start, step, side="right")) - 1
+        block = int(np.searchsorted(self.start, step, side="right")) - 1  # the block in which the step's number lies
         words, at = self.of_block(block)
         number = step - int(self.start[block])
         return f"{words} step {number}", (*at, number)
@@ -119,7 +119,7 @@ class Algorithm:
         """Return the program of its GPUs; ``wait``: the step that each waits for, or -1."""
         step, block, at = self.step, self.block, self.block_of
         kind, awaits = KINDS[step["type"]], wait >= 0
-        units = np.where(kind > 0, step["cnt"], 0)
+        units = np.where(kind > 0, step["cnt"], 0)  # a nop moves nothing, whatever its cnt says
         return Program(
             ranks=self.gpus,
             rank=block["gpu"][at],
@@ -140,7 +140,7 @@ class Algorithm:
     def places(self, inplace: bool) -> Places:
         """Return its buffers as one row of places, for one or two buffers of input and output."""
         n, chunks, share = self.gpus, self.chunks, self.loop // self.gpus
-        shared = max(self.loop, int(chunks[:, :2].max(initial=0)))
+        shared = max(self.loop, int(chunks[:, :2].max(initial=0)))  # in place input and output are one buffer
         begin = starts(shared + chunks[:, 2] if inplace else chunks.sum(axis=1))
         base, given = np.repeat(begin[:-1, None], 3, axis=1), chunks[:, 0]
         if inplace:
@@ -226,7 +226,7 @@ class AlgorithmReader:
                 self.wrong(f"{name} is a whole number, not {text[:40]!r}")
                 return -2
             found = int(text)
-            if len(self._number) < 1 << 16:
+            if len(self._number) < 1 << 16:  # a hostile file could fill it
                 self._number[text] = found
         return found
 
@@ -274,6 +274,7 @@ def read_algorithm(data: bytes, found: Findings) -> tuple[Algorithm | None, str]
     reading = AlgorithmReader(found)
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = reading.start, reading.end
+    # an entity can be huge, and a document type declares them
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = _refuse
     try:
         parser.Parse(data, True)
@@ -295,6 +296,7 @@ def _algorithm(reading: AlgorithmReader) -> Algorithm | None:
     # 1. Numbers, with what the format takes where they are not said.
     said = dict(reading.algo or {})
     numbers = {name: reading.whole(said, name, "algo") for name in ("ngpus", "nchunksperloop", "nchannels", "inplace")}
+    # as the loader has it
     defaults = {"outofplace": str(1 - min(max(numbers["inplace"], 0), 1)), "minBytes": "0", "maxBytes": str(2**27)}
     if absent := [name for name in defaults if name not in said]:
         reading.found.notes.append(f"{', '.join(absent)} are not said: Azure's executor refuses such a file")
@@ -334,10 +336,11 @@ def _columns(reading: AlgorithmReader) -> tuple[dict[str, Ints], Ints, dict[str,
     blocks = np.array(reading.block, np.int64).reshape(-1, 1 + len(_BLOCK))
     steps = np.array(reading.step, np.int64).reshape(-1, len(_STEP))
     begin = np.append(np.array(reading.first, np.int64), len(steps))
+    # by GPU, each GPU's in the order of the file
     order = np.argsort(blocks[:, 0], kind="stable")
     count = np.diff(begin)[order]
     start = starts(count)
-    if not np.array_equal(order, np.arange(len(order))):
+    if not np.array_equal(order, np.arange(len(order))):  # steps go with their blocks
         steps = steps[np.repeat(begin[:-1][order] - start[:-1], count) + np.arange(len(steps))]
     block = {name: np.ascontiguousarray(blocks[order, i]) for i, name in enumerate(("gpu", *_BLOCK))}
     return block, start, {name: np.ascontiguousarray(steps[:, i]) for i, name in enumerate(_STEP)}

@@ -48,7 +48,7 @@ _NOUNS = ("gpu", "threadblock", "step", "chunk")
 
 def recognises(head: bytes) -> bool:
     """Return whether a file begins as MSCCL XML does: with its algorithm, behind white space, comments and a declaration."""
-    left = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    left = head.removeprefix(b"\xef\xbb\xbf").lstrip()  # a byte order mark, as some editors write it
     while left.startswith((b"<?xml", b"<!--")):
         left = left.partition(b"-->" if left.startswith(b"<!--") else b"?>")[2].lstrip()
     return left.startswith((b"<algo ", b"<algo>", b"<algo\t", b"<algo\n", b"<algo\r", b"<!DOCTYPE algo"))
@@ -70,16 +70,18 @@ def _judge(file: Judged, algorithm: Algorithm, named: str | None) -> None:
     """Judge an algorithm by every rule, as far as it goes."""
     found, file.where = file.found, find_network(named, algorithm.gpus)
     kind = kind_of(algorithm.coll, algorithm.name)
+    # blocks that do not divide: no collective of ours
     if kind and COLLECTIVES[kind].personal and algorithm.loop % algorithm.gpus:
         kind = ""
     file.known |= {"collective": kind or algorithm.coll, "ranks": algorithm.gpus}
     file.known |= {"lanes": algorithm.blocks, "operations": algorithm.steps}
-    if not judge_shape(found, algorithm):
+    if not judge_shape(found, algorithm):  # whatever is named is there from here on
         return
     if int(algorithm.step["cnt"].clip(0).sum()) > _MOST_UNITS:
         raise FormatError(f"more than {_MOST_UNITS:,} chunks are moved: that is too many to judge")
     program = algorithm.program(_judge_signals(found, algorithm))
     pairs = find_pairs(program)
+    # pairs that are wrong hide the rest
     if not judge_pairs(found, program, pairs, "chunks") or found.counts["signalled"]:
         return
     order = find_order(program, pairs)
@@ -87,6 +89,7 @@ def _judge(file: Judged, algorithm: Algorithm, named: str | None) -> None:
         return
     judge_in_flight(found, order, ROOMS[algorithm.proto])
     for inplace in (False, True):
+        # one or two buffers, or both: each is judged by itself
         if algorithm.inplace if inplace else algorithm.outofplace:
             _judge_contents(file, algorithm, order, kind, inplace)
     if not kind:
@@ -134,13 +137,14 @@ def _judge_signals(found: Findings, algorithm: Algorithm) -> Ints:
     wait = np.full(algorithm.steps, -1, np.int64)
     waiting = np.flatnonzero((step["depid"] >= 0) & (step["deps"] >= 0))
     gpu = algorithm.block["gpu"][algorithm.block_of[waiting]]
-    wanted = first[gpu] + step["depid"][waiting]
+    wanted = first[gpu] + step["depid"][waiting]  # the threadblock that is named, among those of its GPU
     there = wanted < first[gpu + 1]
     waiting, wanted = waiting[there], wanted[there]
     raised = np.flatnonzero(step["hasdep"] == 1)
+    # the first step from there on that is told of
     place = np.searchsorted(raised, algorithm.start[wanted] + step["deps"][waiting])
     raised = np.append(raised, algorithm.steps)
-    fits = raised[place] < algorithm.start[wanted + 1]
+    fits = raised[place] < algorithm.start[wanted + 1]  # still in that threadblock
     wait[waiting[fits]] = raised[place[fits]]
     found.these(
         "signalled",
@@ -190,10 +194,10 @@ def _check_sizes(program: Algorithm, found: _Finder) -> bool:
     chunks, n, loop, coll = program.chunks, program.gpus, program.loop, program.coll
     wrong = found.file(coll in SHARES and loop % n != 0, f"nchunksperloop is {loop}, no multiple of {n} gpus")
     for place, name in enumerate(("i_chunks", "o_chunks")):
-        said = chunks[:, place] * (n if program.shares[place] else 1)
+        said = chunks[:, place] * (n if program.shares[place] else 1)  # a share of each GPU, or all of it
         wrong |= found.gpus(
             (chunks[:, place] > 0) & (said != loop) & (coll != "custom"),
-            lambda g, name=name, said=said: (
+            lambda g, name=name, said=said: (  # name=name: bound now, as the loop goes on
                 f"{name} makes {said[g]} chunks of all gpus' data, where {coll} has {loop} by nchunksperloop: give 0 or as many"
             ),
         )
@@ -229,6 +233,7 @@ def _check_blocks(program: Algorithm, found: _Finder) -> bool:
         if wrong:
             continue
         used = np.flatnonzero(peer >= 0)
+        # one number for GPU, peer and channel
         key = (block["gpu"][used] * n + peer[used]) * program.channels + block["chan"][used]
         twice = peer >= 0
         twice[used[np.unique(key, return_index=True)[1]]] = False
@@ -284,8 +289,9 @@ def _check_waits(program: Algorithm, found: _Finder) -> None:
     )
     found.steps(waits & (step["deps"] < 0), lambda s: f"deps is {step['deps'][s]}: which step it waits for is not said")
     found.steps((step["hasdep"] < 0) | (step["hasdep"] > 1), lambda s: f"hasdep is {step['hasdep'][s]}: it is 0 or 1")
+    # a nop that waits adds its wait to the step behind it
     waiting_nop = (step["type"] == NOP) & waits
     ends = np.zeros(program.steps, bool)
     ends[1:] = waiting_nop[:-1]
-    ends[program.start[:-1][np.diff(program.start) > 0]] = False
+    ends[program.start[:-1][np.diff(program.start) > 0]] = False  # the first step of a block follows none
     found.steps(ends & ~waits, lambda _: "it ends a chain of waits, and must wait itself: its wait is lost")

@@ -68,7 +68,7 @@ class _Block:
 
     def add(self, kind: str, program: Program, one: int) -> None:
         """Add an operation; all but the last that it waits for are waited for by steps before it."""
-        *others, last = program.awaited(one) or [-1]
+        *others, last = program.awaited(one) or [-1]  # a step can wait for one other: nops wait for the rest
         self.steps += [_Step("nop", one, wait=wait) for wait in others]
         places = (int(column[one]) for column in (program.read, program.write, program.size))
         self.steps.append(_Step(kind, one, *places, wait=last))
@@ -86,7 +86,7 @@ def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:
     messages = messages_of(between_ranks(schedule, "MSCCL sends"))
     schedule, nodes = messages.schedule, messages.schedule.network.nodes
     ends = np.bincount(np.concatenate([messages.src, messages.dst]), minlength=nodes)
-    least = int(ends.max(initial=0)) // schedule.copies + nodes
+    least = int(ends.max(initial=0)) // schedule.copies + nodes  # a lower bound, quickly found
     if least > MOST_ELEMENTS:  # at once, where there may be millions
         raise _too_much(schedule, _ELEMENTS, least, MOST_ELEMENTS)
     program, buffers = on_buffers(messages, copies == "scratch")
@@ -103,13 +103,15 @@ def _connect(program: Program) -> list[list[_Block]]:
     blocks = [list[_Block]() for _ in range(program.ranks)]
     used = defaultdict[tuple[int, int, str], int](int)  # how many threadblocks use a channel of a GPU one way
     taken, lane = set[tuple[int, int, int]](), -1
+    # a step each for what an operation waits for, at least one
     waits = np.bincount(program.waiting, minlength=len(program)).clip(1)
     sender, receiver, pairs = _Block(), _Block(), find_pairs(program)
     for one, other in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
+        # no more steps fit: another threadblock at either end
         full = max(len(sender.steps) + waits[one], len(receiver.steps) + waits[other]) > MOST_STEPS
         if program.lane[one] != lane or full:
             src, dst, lane = int(program.rank[one]), int(program.to[one]), int(program.lane[one])
-            chan = next(
+            chan = next(  # the first channel that is free between the two, and not full
                 c
                 for c in range(len(taken) + 1)
                 if (src, dst, c) not in taken and max(used[src, c, "out"], used[dst, c, "in"]) < MOST_SHARING
@@ -123,10 +125,10 @@ def _connect(program: Program) -> list[list[_Block]]:
         sender.add("s", program, one)
         receiver.add("rrc" if program.kind[other] & ADD else "r", program, other)
     for own in blocks:
-        own.sort(key=lambda block: block.recv < 0)
+        own.sort(key=lambda block: block.recv < 0)  # those that receive come first: only low numbers can be awaited
     for one in np.flatnonzero((program.to < 0) & (program.source < 0)).tolist():
         count, read, write = int(program.size[one]), int(program.read[one]), int(program.write[one])
-        cuts = range(0, count, MOST_AT_ONCE)
+        cuts = range(0, count, MOST_AT_ONCE)  # a step moves so many chunks at most
         steps = [_Step("cpy", one, read + k, write + k, min(MOST_AT_ONCE, count - k)) for k in cuts]
         blocks[int(program.rank[one])].append(_Block(steps=steps))
     return blocks
@@ -185,11 +187,12 @@ def _spell(schedule: Schedule, blocks: list[list[_Block]], buffers: Buffers) -> 
             lines.append(f'  <tb id="{number}" send="{block.send}" recv="{block.recv}" chan="{block.chan}">')
             for s, step in enumerate(block.steps):
                 places = [(BUFFERS[place // BUFFER], place % BUFFER) for place in (step.read, step.write)]
-                (source, srcoff), (target, dstoff) = places if step.units else [("i", -1)] * 2
+                (source, srcoff), (target, dstoff) = places if step.units else [("i", -1)] * 2  # a nop names no place
                 depid, deps = at.get(step.wait, (-1, -1))
                 lines.append(
                     f'   <step s="{s}" type="{step.kind}" srcbuf="{source}" srcoff="{srcoff}" dstbuf="{target}" '
                     f'dstoff="{dstoff}" cnt="{step.units}" depid="{depid}" deps="{deps}" '
+                    # told of only where somebody waits for it
                     f'hasdep="{int(step.kind in receives and step.one in awaited)}"/>'
                 )
             lines.append("  </tb>")

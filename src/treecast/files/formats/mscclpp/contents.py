@@ -45,15 +45,17 @@ class Dataflow:
         self.laid, self.plan = laid, laid.plan
         plan = self.plan
         sizes = np.array(plan.sizes, np.int64)
+        # store 3 g + b is buffer b of GPU g; each scratch, b = 2, has room for packets besides
         self.first = starts(np.concatenate([sizes, np.where(np.arange(len(sizes)) % 3 == 2, sizes, 0)]))
         self.messages = list[GpuMessage]()
         self._slots = int(self.first[-1])
         moving = {one for parts in laid.parts.values() for one in parts.moves if laid.step(one).op.form}
-        steps = [plan.steps[j][k] for j, k in laid.parts if plan.steps[j][k].op.form]
+        steps = [plan.steps[j][k] for j, k in laid.parts if plan.steps[j][k].op.form]  # only what moves data
         moved = sum(span.hi - span.lo for step in steps for place in step.reads + step.writes for span in place)
         if moved > _MOST_MOVED:
             raise FormatError(f"{moved:,} pieces are moved: {_MOST_MOVED:,} can be judged")
         self.moves = [move for one in laid.order.run.tolist() if one in moving for move in self._lower(one)]
+        # sums, maxima, minima: several ways make no one result
         ways = {step.op.adds for step in steps if step.op.form is not None and step.op.form.sums}
         self.mixed = len(ways) > 1
         self.places = self._lay_out()
@@ -78,15 +80,17 @@ class Dataflow:
         if form is None:
             return
         pairs = [([span for place in step.reads for span in place], [span for place in step.writes for span in place])]
-        if thread >= 0:
+        if thread >= 0:  # one thread, one place: the last place to read serves all further ones
             pairs = [(step.reads[min(thread, len(step.reads) - 1)], step.writes[thread])]
-        elif form.each:
+        elif form.each:  # the k-th source to the k-th target
             pairs = zip(step.reads, step.writes, strict=True)
         for sources, targets in pairs:
             units = max((span.hi - span.lo for span in (*sources, *targets)), default=0)
             reads = list[int]()
+            # of others all sources hold the same, so the first does
             for span in sources if form.sums or form.each else sources[:1]:
                 reads.append(self._place(span))
+                # it comes from another GPU: a message, which is read in its place
                 if span.store // 3 != gpu:
                     slot = self._message(span.store // 3, gpu, units, one)
                     yield _Move(one, units, [reads[-1]], [slot])
@@ -122,6 +126,7 @@ class Dataflow:
         twins, stores = np.full((self._slots, 2), -1, np.int64), len(self.plan.sizes)
         for store in range(2, stores, 3):
             size, plain, packed = self.plan.sizes[store], int(self.first[store]), int(self.first[stores + store])
+            # a packet takes two plain places, and each of these wipes out the half of one packet
             every = np.arange(size)
             twins[plain + every, 0] = packed + every // 2
             half = every[: size // 2]
@@ -149,13 +154,15 @@ class Dataflow:
         for one in order:
             move = self.moves[one]
             j = int(self.laid.order.program.lane[move.operation])
+            # data has to be there, and the threadblock free
             begin = max([lane.get(j, 0), *(int(came[p : p + move.units].max(initial=0)) for p in move.reads)])
             moved[one], ends = begin, dict.fromkeys(move.writes, begin)
             for slot in [place for place in move.writes if place in under_way]:
                 src, dst = self.messages[under_way[slot]][:2]
-                start = begin if alone else max(begin, arc.get((src, dst), 0))
+                start = begin if alone else max(begin, arc.get((src, dst), 0))  # else it waits until the arc is free
                 began[under_way[slot]], arc[src, dst] = start, start + move.units
                 lane[j] = max(lane.get(j, 0), start + move.units)
+                # it is there when its last unit has come
                 ends |= {p: start + move.units for p in move.writes if p == slot or self._owner(p) == dst}
             for place, end in ends.items():
                 came[place : place + move.units] = end
@@ -169,6 +176,7 @@ class Dataflow:
     def sent(self) -> Sent:
         """Return all messages unit by unit, no two at once on an arc."""
         src, dst, slot, units, _ = self.table
+        # messages in the order in which their data is there
         _, began = self._time(np.argsort(self.early[0], kind="stable").tolist(), alone=False)
         step = np.repeat(began, units) + places(units)
         value = self.contents.value[np.repeat(slot, units) + places(units)]

@@ -30,6 +30,7 @@ def _recognises(head: bytes) -> bool:
 @judged("mscclpp", recognises=_recognises)
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on a plan, and a function that makes its schedule: messages go when their data and arcs are there."""
+    # other words that are told are of other files
     if told != Told(network=told.network, size=told.size, allow=told.allow):
         raise FormatError("an MSCCL++ plan says its job: only --network, --bytes and --allow are told besides")
     file = Judged(Findings("mscclpp", most=20, allowed=told.allow), "this plan of MSCCL++", _NOUNS)
@@ -55,13 +56,13 @@ def _judge(file: Judged, written: Plan, told: Told) -> None:
         found.judged("pairs")
         if found.stop("deadlock"):
             break
-        _warn(written, found)
+        _warn(written, found)  # a deadlock hides what the executor would do
         found.judged("executor")
         latest = Dataflow(laid)
         _judge_uses(laid)
         judge_contents(file, latest, kind)
-        flow = flow or latest
-        if found.broken:
+        flow = flow or latest  # figures are those of one turn
+        if found.broken:  # more turns would only repeat it
             break
     # 3. Delivery, links and figures of the first number of turns.
     if not kind and flow is not None:
@@ -70,6 +71,7 @@ def _judge(file: Judged, written: Plan, told: Told) -> None:
         return
     (src, dst, _, units, sends), (_, begins) = flow.table, flow.early
     if told.network is not None:
+        # a switch is no link of a network
         if any(op.name in _GROUPS for outer in written.ops for op in (outer, *outer.inner)):
             raise FormatError("a plan that uses a switch is judged on a complete network: leave --network out")
         file.judge_links(sends, (src, dst), (begins, units), flow.laid.where, named=True)
@@ -93,11 +95,12 @@ def _judge_uses(laid: Laid) -> None:
 def _turns(written: Plan, told: Told) -> tuple[int, ...]:
     """Return for which numbers of turns a plan is judged: those of its bytes, if they are told."""
     if not any(op.inner for op in written.ops):
-        return (1,)
+        return (1,)  # without a pipeline there is one turn
     if told.size is None:
         return (1, 2, 3)
     chunks = max(max(gpu.chunks[:2]) for gpu in written.gpus)
     longest = max(Fraction(op.chunks, op.unit) for op in written.ops if op.inner)
+    # told bytes: as many turns as its longest pipeline takes for a chunk of them
     return (max(1, math.ceil(longest * told.size / max(chunks, 1))),)
 
 

@@ -100,6 +100,7 @@ class GpuOp:
     @property
     def form(self) -> Operands | None:
         """Which places it takes; None where it moves nothing."""
+        # on a port ``ppkt`` copies packets, on memory it makes them
         return PORT_PACKETS if self.name == "ppkt" and self.by == "port" else FORMS.get(self.name)
 
     @property
@@ -116,6 +117,7 @@ class GpuOp:
     def flagged(self) -> bool:
         """Whether all threads move packets, each of which is awaited by its flag."""
         form = self.form
+        # packets on either side: capitals
         return form is not None and not self.by_proxy and not (form.sources + form.targets).islower()
 
 
@@ -191,7 +193,7 @@ class Unrolled(NamedTuple):
         """Return the store and the unit there of a unit of a buffer: in place, input and output are one."""
         written, chunks = self.written, self.written.gpus[gpu].chunks
         shared = _SHARED.get(written.collective) if written.inplace else None
-        if shared is not None and buffer == 1 - shared[0]:
+        if shared is not None and buffer == 1 - shared[0]:  # the buffer that is not there: it lies in the other one
             return 3 * gpu + shared[0], lo + shared[1] * gpu * chunks[buffer] * self.units
         return 3 * gpu + buffer, lo
 
@@ -208,8 +210,10 @@ _SHARED = {"allreduce": (0, 0), "alltoall": (0, 0), "allgather": (1, 1), "reduce
 def unroll(written: Plan, turns: int, found: Findings) -> Unrolled:
     """Return a plan written out. Raises FormatError when it is too large."""
     pipelines = [op for op in written.ops if op.name == "pipeline"]
+    # the pipeline that takes most chunks a turn is the fastest
     shortest = max((Fraction(op.chunks, op.unit) for op in pipelines), default=Fraction(1))
     pieces = {op: Fraction(op.unit) * shortest / turns for op in pipelines}  # in chunks
+    # the least number of units that leaves no part of one
     units = math.lcm(*(op.part[1] for op in written.ops), *(piece.denominator for piece in pieces.values()))
     total = units * sum(sum(gpu.chunks) for gpu in written.gpus)
     if total > _MOST_UNITS:
@@ -225,6 +229,7 @@ def unroll(written: Plan, turns: int, found: Findings) -> Unrolled:
         for block in gpu.blocks:
             plan.steps.append([step for op in block for step in _steps(plan, op, pieces, found)])
     for gpu, _ in enumerate(written.gpus):
+        # in place one buffer may have to hold both
         for buffer in (0, 1):
             store, last = plan.place(gpu, buffer, sizes[3 * gpu + buffer])
             sizes[store] = max(sizes[store], last)
@@ -254,10 +259,11 @@ def _spans(
     """Yield the spans of a place, one for each owner."""
     units, (part, parts) = plan.units, op.part
     size = piece.size * units
+    # part k of n of the place: cut so that no unit is lost
     lo, hi = piece.first * units + size * part // parts, piece.first * units + size * (part + 1) // parts
     wraps = False
     if turn is not None:
-        if turn[0] >= hi - lo:
+        if turn[0] >= hi - lo:  # this turn begins behind its end
             note(found, "bounds", op.where, "it is shorter than its pipeline, and runs past its end")
         lo, hi = lo + turn[0], min(hi, lo + turn[0] + turn[1])
         wraps = plan.written.reuses
@@ -265,9 +271,9 @@ def _spans(
         buffer = BUFFERS.index(letter)
         room = plan.written.gpus[gpu].chunks[buffer] * units
         if piece.packed and not plan.written.long:
-            room //= 2
+            room //= 2  # a packet has data and a flag in two places
         begin, end = (lo, hi)
-        if wraps and buffer == 2 and room:
+        if wraps and buffer == 2 and room:  # scratch is used again and again: turns wrap round
             begin, end = lo % room, lo % room + hi - lo
         if end > room:
             chunks = f"chunks {lo / units:g} to {hi / units:g}"

@@ -73,6 +73,7 @@ class Laid:
         self._meetings = defaultdict[tuple[int, int, int], list[tuple[int, int]]](list)
         self._rank, self._lane = 0, 0
         blocks = iter(enumerate(plan.steps))
+        # each GPU begins with a launch, and ends with one that waits for all its blocks
         for self._rank, gpu in enumerate(plan.written.gpus):
             begin, ends = self._add(None), list[int]()
             for _, (number, steps) in zip(gpu.blocks, blocks, strict=False):
@@ -124,9 +125,11 @@ class Laid:
 
     def _lay_all(self, lane: _Lane, at: At, step: Step) -> None:
         """Lay out an operation of all threads: they come to it in turn, and it may happen at any time until they meet."""
+        # after the last meeting, and in turn behind what its threads did
         work = self._add(at, lane.met)
         for before in (lane.work, *lane.threads.values()):
             self._wait(work, before, TURNS)
+        # packets are awaited one by one
         spans = [span for place in step.reads + step.writes for span in place] if step.op.flagged else []
         packets = [self._add(at, lane.met) for _ in range(spans[0].lo, spans[0].hi)] if spans else []
         for packet in packets:
@@ -142,13 +145,14 @@ class Laid:
         self._wait(begin, lane.work, TURNS)
         if op.by == "port":
             own = lane.posted[op.ends[slot]]
-            if op.by_proxy:
+            if op.by_proxy:  # the proxy moves it later
                 move = self._add(at, begin)
                 own.append(move)
-            if op.signals:
+            if op.signals:  # its signal goes behind all that the proxy was given
                 arrives = self._add(at, begin, *own)
             if op.name in ("flush", "pwsf"):
                 done = lane.threads[slot] = self._add(at, begin, thread=slot)
+                # flush waits until it is done; pwsf only keeps the order
                 for before in own:
                     self._wait(done, before, TOLD if op.name == "flush" else ORDERED)
         other = self.plan.written.other.get(op.ends[slot]) if op.signals else None
@@ -160,6 +164,7 @@ class Laid:
             self._raised[other].append(arrives)
         elif op.signals:
             words = f"{op.by} channel {op.ends[slot][2]}"
+            # a signal that no wait can ever take
             note(self.found, "pairs", op.where, f"its peer has no other end of {words} to await this")
         return begin, move
 
@@ -174,6 +179,7 @@ class Laid:
             self._meetings[*place, turn].append((came, met))
         else:
             met = self._add(at, *lane.last)
+        # from here on nothing earlier need be looked at
         lane.met = lane.work = met
         lane.since, lane.threads = [], {}
 
@@ -185,12 +191,12 @@ class Laid:
                 text = f"barrier {place[1]} is for {op.blocks} threadblocks, and {len(came)} come to it"
                 note(self.found, "pairs", op.where, text)
             for turn in range(max(came.values())):
-                ends, begins = zip(*self._meetings[*place, turn], strict=True)
+                ends, begins = zip(*self._meetings[*place, turn], strict=True)  # all that came, then all that go on
                 meeting = self._add(None, *ends)
                 for begin in begins:
                     self._wait(begin, meeting)
                 if len(ends) < most:
-                    self._lowered[()].append(meeting)
+                    self._lowered[()].append(meeting)  # the empty count is never raised: it waits for ever
 
     def _link_packets(self) -> None:
         """Let who awaits a packet come after who writes it, packet by packet."""
@@ -204,23 +210,25 @@ class Laid:
                         note(self.found, "race", steps[j][k].op.where, text)
                     for unit in units:
                         one = parts.moves[slot] if parts.packets < 0 else parts.packets + unit - span.lo
-                        written.setdefault((span.store, unit), one)
+                        written.setdefault((span.store, unit), one)  # the first write is what readers wait for
         for (j, k), parts in self.parts.items():
             step = steps[j][k]
             awaited = [span for place in step.reads for span in place if span.packed]
             for span in awaited if step.op.flagged or step.op.name == "rppkt" else ():
-                for unit in range(span.lo, span.hi):
+                for unit in range(span.lo, span.hi):  # each packet is awaited by its own reader
                     source = written.get((span.store, unit))
                     packet = [] if parts.packets < 0 else [parts.packets + unit - span.lo]
                     for one in (*packet, *parts.begins):
                         if source is None:
                             self._lowered[()].append(one)
                         else:
+                            # a packet orders its own unit; other threads only take turns
                             self._wait(one, source, TURNS if packet and one != packet[0] else ORDERED)
 
     def _program(self) -> Program:
         """Return the operations as a program."""
         rank, lane, thread = np.array(self._rows, np.int64).T
+        # each count once, in a fixed order
         waiting, wait, strength = np.array(sorted(self._waits), np.int64).reshape(-1, 3).T
         counts = list(dict.fromkeys([*self._raised, *self._lowered]))
         raises, lowers = np.full((2, len(self.at)), -1)
@@ -244,13 +252,14 @@ class Laid:
 
     def _began(self, count: _Count) -> int:
         """Return a count at the beginning: that of a semaphore, else 0."""
+        # two numbers: a semaphore; three: a channel
         return self.plan.written.gpus[count[0]].semaphores[count[1]] if len(count) == 2 else 0
 
     def _too_few(self, at: At) -> str:
         """Return why an operation waits for ever, where a count is raised less often than it is lowered; else nothing."""
         op = self.plan.steps[at[0]][at[1]].op
         keys = op.ends if op.name in WAITS else op.semaphores if op.name == "sem_acquire" else ()
-        for key in keys[max(at[2], 0) :][:1]:
+        for key in keys[max(at[2], 0) :][:1]:  # all threads together have no count of their own
             raised, lowered = len(self._raised[key]) + self._began(key), len(self._lowered[key])
             if raised < lowered:
                 whose = f"{key[1]} channel {key[2]}" if len(key) == 3 else f"semaphore {key[1]}"
@@ -262,12 +271,13 @@ class Laid:
     def _check_end(self) -> None:
         """Judge ``deadlock``, and where all comes to an end that every signal was awaited and semaphores are as they were."""
         first = dict[int, At]()
+        # never ended
         for at in sorted(at for one, at in enumerate(self.at) if at is not None and self.order.ends[one] < 0):
-            first.setdefault(at[0], at)
+            first.setdefault(at[0], at)  # the first of each block: later ones wait for it
         for at in first.values():
             op = self.plan.steps[at[0]][at[1]].op
             note(self.found, "deadlock", op.where, f"{op.name} waits for ever{self._too_few(at)}")
-        for key in sorted({*self._raised, *self._lowered}, key=str) if not first else ():
+        for key in sorted({*self._raised, *self._lowered}, key=str) if not first else ():  # only where all else ends
             left, began = len(self._raised[key]) - len(self._lowered[key]), self._began(key)
             if left and len(key) == 2:
                 text = f"semaphore {key[1]} begins at {began} and ends at {began + left}: the next launch begins there"
@@ -285,6 +295,7 @@ class Laid:
                 for slot, place in enumerate(side):
                     for span in place:
                         flagged = span.packed and (writes or step.op.flagged or step.op.name == "rppkt")
+                        # a packet takes two plain places
                         each, times = parts.packets >= 0 and not span.packed, 1 + span.packed
                         one = parts.packets if each else parts.moves[min(slot, len(parts.moves) - 1)]
                         units = span.lo * times, span.hi * times

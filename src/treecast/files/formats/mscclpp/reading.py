@@ -67,7 +67,7 @@ def read_plan(data: bytes, found: Findings) -> Plan | None:
             except WrongError as error:
                 raise WrongError(f"gpus[{g}]: {error}") from None
         gpus = tuple(_read_gpu(gpu, g, tables[g], found) for g, gpu in enumerate(listed))
-        if found.judged("shape"):
+        if found.judged("shape"):  # pairs of channels need all tables
             return Plan(name[:80], collective, flags[0], flags[1], protocol == "LL", gpus, _pair(tables))
     return None
 
@@ -75,7 +75,8 @@ def read_plan(data: bytes, found: Findings) -> Plan | None:
 def _parse(data: bytes) -> _Object:
     if len(data) > _MOST_BYTES:
         raise FormatError(f"an MSCCL++ plan of {len(data):,} bytes is too large to judge: {_MOST_BYTES:,} at most")
-    bare = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
+    bare = np.frombuffer(_TEXT.sub(b"", data), np.uint8)  # brackets within texts are no nesting
+    # +1 for each that opens, -1 for each that closes
     signs = np.isin(bare, list(b"[{")).astype(np.int64) - np.isin(bare, list(b"]}"))
     if np.cumsum(signs).max(initial=0) > _MOST_DEEP:
         raise FormatError(f"this JSON is nested more than {_MOST_DEEP} deep: no MSCCL++ plan is")
@@ -117,7 +118,8 @@ def _objects(held: Any, key: str) -> list[_Object]:
 
 
 def _number(value: Any, name: str, most: int = _LARGEST, least: int = 0) -> int:
-    if type(value) is not int or not least <= value <= most:
+    if type(value) is not int or not least <= value <= most:  # True is an int to Python
+        # a huge number is not written out
         said = f"{value:,}" if type(value) is int and abs(value) < 10**18 else "no such number"
         raise WrongError(f"{name} is {said}: it is {least} to {most:,}" if most >= least else f"{name}: there is none")
     return value
@@ -149,7 +151,7 @@ class _Table:
     """The tables of a GPU: the peer of each channel, the groups of its switches, remote buffers, semaphores."""
 
     def __init__(self, gpu: Any, g: int, count: int) -> None:
-        if _object(gpu, "an entry of gpus").get("id") != g:
+        if _object(gpu, "an entry of gpus").get("id") != g:  # files refer to each other by position
             raise WrongError(f"its id is not {g}: ids are positions")
         self.peers: dict[str, list[int]] = {kind: [] for kind in _LINKED}
         self.groups = list[tuple[tuple[int, str], ...]]()
@@ -161,6 +163,7 @@ class _Table:
             buffer = _word(channel, "buffer_type", tuple(BUFFERS))
             for group in _objects(channel, "rank_groups"):
                 ranks = _numbers(group, "ranks", count, count)
+                # a group has its own GPU in it
                 if _number(group.get("size"), "size") != len(ranks) or len(set(ranks)) < len(ranks) or g not in ranks:
                     raise WrongError(f"a group of a switch has not {group.get('size')} different ranks, {g} among them")
                 self.groups.append(tuple((rank, buffer) for rank in ranks))
@@ -182,6 +185,7 @@ def _pair(tables: list[_Table]) -> dict[End, End]:
             for number, peer in enumerate(peers):
                 numbered.setdefault((g, kind, peer), []).append(number)
     return {
+        # what has no partner is left out, and found when it is used
         (g, kind, one): (peer, kind, other)
         for (g, kind, peer), own in numbered.items()
         for one, other in zip(own, numbered.get((peer, kind, g), ()), strict=False)
@@ -202,7 +206,7 @@ def _read_block(block: _Object, where: Where, table: _Table, found: Findings) ->
             raise WrongError(f"its id is not {where[1]}: ids are positions")
         reader = _Ops(block, where[0], table)
         listed = _objects(block, "ops")
-        count = sum(1 + len(_items(op, "ops")) for op in listed)
+        count = sum(1 + len(_items(op, "ops")) for op in listed)  # a pipeline counts with all that is in it
         if count > MOST_OPS:
             raise WrongError(f"{count} operations: {MOST_OPS} at most, a pipeline and those in it included")
         for k, op in enumerate(listed):
@@ -225,7 +229,7 @@ class _Ops:
         for held in _objects(block, "remote_buffer_refs"):
             kind = _word(held, "access_channel_type", _LINKED)
             ids = self.remote[kind] = _numbers(held, "remote_buffer_ids", len(table.remote), _LARGEST)
-            if any(kind not in table.remote[one][2] for one in ids):
+            if any(kind not in table.remote[one][2] for one in ids):  # as the buffer itself allows
                 raise WrongError(f"a remote buffer gives no access by {kind}")
 
     def read(self, op: _Object, where: Where) -> GpuOp:
@@ -242,7 +246,7 @@ class _Ops:
         if name in _ON_CHANNELS:
             by = _word(op, "channel_type", _LINKED)
             return GpuOp(name, where, by, self._ends(op, by))
-        if name == "pipeline" and len(where) == 3:
+        if name == "pipeline" and len(where) == 3:  # pipelines do not stand in pipelines
             return self._pipeline(op, where)
         if name not in FORMS:
             meant = did_you_mean(name[:40], (*FORMS, *_ON_CHANNELS, *_SEMAPHORES, "nop", "barrier", "pipeline"))
@@ -274,6 +278,7 @@ class _Ops:
         part = _number(group.get("tb_id"), "tb_id", parts - 1), parts
         adds = _word({"reduce_op": "sum", **op}, "reduce_op", ("sum", "max", "min"))
         found = GpuOp(name, where, by, ends, part=part, adds=adds)
+        # ``by`` decides the form of ppkt, so the operation comes first
         form = found.form or FORMS[name]
         sources = self._pieces(op, "src_buff", form.sources, form.more[0], by)
         targets = self._pieces(op, "dst_buff", form.targets, form.more[1], by)
@@ -314,7 +319,7 @@ class _Ops:
         else:
             own = self.channels.get("switch", [])
             owners = self.table.groups[own[_number(held[key], key, len(own) - 1)]]
-        if letter.isupper() and any(buffer != "s" for _, buffer in owners):
+        if letter.isupper() and any(buffer != "s" for _, buffer in owners):  # packets have room in scratch only
             raise WrongError("packets stand outside scratch")
         size = _number(held.get("size"), "size", least=1)
         return Piece(owners, _number(held.get("index"), "index"), size, letter.isupper())

@@ -44,8 +44,9 @@ def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:
     """Return a schedule as a plan of MSCCL++. Raises FormatError when it does not fit: the limit, and a size that fits."""
     messages = messages_of(between_ranks(schedule, "MSCCL++ puts"))
     schedule = messages.schedule
-    load = np.bincount(schedule.network.arc(messages.src, messages.port)).max(initial=0)
+    load = np.bincount(schedule.network.arc(messages.src, messages.port)).max(initial=0)  # the fullest arc
     if 2 * int(load) // schedule.copies > _MOST_OPS:  # at once, where there may be millions
+        # about five operations a message, seven with an addition
         raise _too_much(schedule, _OPS, (7 if schedule.collective.sums else 5) * int(load), _MOST_OPS)
     plan = _Threadblocks(*on_buffers(messages, copies == "scratch"))
     plan.check(schedule)
@@ -75,6 +76,7 @@ class _Threadblocks:
         self.lane: list[int] = program.lane.tolist()
         rank, sends = program.rank, program.does(SEND)
         lanes = program.first[:-1]
+        # the first operation of each lane has its peer
         self.peer: list[int] = np.where(sends, program.to, program.source)[lanes].tolist()
         # the k-th of parallel arcs both ways
         self.cable: list[int] = (2 * program.tag + np.where(sends, rank > program.to, program.source > rank))[
@@ -83,17 +85,19 @@ class _Threadblocks:
         self.of_rank = np.split(np.arange(len(lanes)), np.searchsorted(rank[lanes], np.arange(1, program.ranks)))
         self.write, self.read, self.size = program.write.tolist(), program.read.tolist(), program.size.tolist()
         pairs, self.arriving = find_pairs(program), dict[int, int]()  # where parts of sums wait in scratch
+        # a part of a sum is put into scratch at the other end, where it is added
         for one, other in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
             if self.kind[other] & ADD:
                 self.write[one] = self.arriving[other] = buffers.spare(int(rank[other]), self.size[other])
         self.needed = defaultdict[int, set[int]](set)  # the other lanes that wait for each receive
         waits: list[list[int]] = np.stack([program.waiting, program.wait], axis=1).tolist()
+        # only waits for other lanes take semaphores
         for late, early in waits:
             if self.lane[late] != self.lane[early]:
                 self.needed[early].add(self.lane[late])
         self.turn = dict[tuple[int, int], int]()  # how many receives each lane told another of, this one included
         told = Counter[tuple[int, int]]()
-        for one, others in sorted(self.needed.items()):
+        for one, others in sorted(self.needed.items()):  # in the order of operations, so that the count is the turn
             for other in others:
                 told[self.lane[one], other] += 1
                 self.turn[one, other] = told[self.lane[one], other]
@@ -104,7 +108,7 @@ class _Threadblocks:
     def _ops(self, lane: int, own: range) -> list[_Op]:
         """Return the operations of a lane."""
         acquired, ops = Counter[int](), list[_Op]()
-        if self.kind[own[0]] & SEND:
+        if self.kind[own[0]] & SEND:  # the other side tells that its buffers are ready
             ops += [{"name": "rlxwait", **_JOINED}, _NOP]
         elif self.kind[own[0]] & RECEIVE:
             ops.append({"name": "rlxsignal", **_JOINED})
@@ -132,13 +136,13 @@ class _Threadblocks:
             other = self.lane[before]
             if other != lane:
                 turn, done = self.turn[before, lane], acquired[other]
-                ids += [self._semaphore(other, lane)] * (turn - done)
+                ids += [self._semaphore(other, lane)] * (turn - done)  # taken before are those of earlier turns
                 acquired[other] = max(turn, done)
         return ids
 
     def _semaphore(self, source: int, target: int) -> int:
         known = self.semaphores[self.program.rank[self.program.first[source]]]
-        return known.setdefault((source, target), len(known))
+        return known.setdefault((source, target), len(known))  # numbered as they are first asked for
 
     def _put(self, lane: int, one: int) -> list[_Op]:
         """Return the operations that put a message where it belongs, or where it waits to be added, and signal."""
@@ -169,6 +173,7 @@ class _Threadblocks:
         lanes: list[int] = self.of_rank[node].tolist()
         joined = Counter[int]()  # how often with each other
         for lane in lanes:
+            # as many channels as parallel arcs
             joined[self.peer[lane]] = max(joined[self.peer[lane]], self.cable[lane] + 1)
         peers = [(peer, cable) for peer, count in sorted(joined.items()) if peer >= 0 for cable in range(count)]
         remote = sorted({part for lane in lanes for part in self.remote[lane]})
@@ -200,6 +205,7 @@ class _Threadblocks:
 
 def _too_much(schedule: Schedule, counted: str, found: int, most: int) -> FormatError:
     """Return the error that names a limit, and a size that would fit."""
+    # messages that would fit, roughly
     fit = schedule.collective.messages * (most - _BEGINNING) // found if counted == _OPS else 0
     fits = (
         f"{count_of(fit, 'message')} would, or MSCCL XML (--to msccl)"
