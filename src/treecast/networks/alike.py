@@ -36,10 +36,12 @@ def alike(network: Network) -> AbelianSymmetry | None:
     >>> found.order, found.words
     (8, 'A+1 B+1, C+1')
     """
+    # of routes past relays other rules hold
     if not network.both_ways or network.arcs > _MOST_ARCS or network.past_routes is not None:
         return None
     reduced = _Reduced(network)
     # twins first: they cost least to find, and what hangs on them is less then
+    # the cheap rules again after each success of a dear one
     while reduced.take_twins() or reduced.take_in() or reduced.take_parts():
         pass
     return reduced.turns()
@@ -79,7 +81,7 @@ class _Reduced:
             idle.add(u)
             for v in self.links[u]:
                 neighbors[v] -= 1
-                if neighbors[v] == 1 and self.relay[v] and v not in idle:
+                if neighbors[v] == 1 and self.relay[v] and v not in idle:  # now it is at the end of a line
                     ends.append(v)
         return np.isin(np.arange(len(neighbors)), list(idle))
 
@@ -91,10 +93,12 @@ class _Reduced:
         """Take twins together; return whether there are any."""
         groups = defaultdict[Hashable, list[int]](list)
         for u in self.left:
+            # the same colour and neighbours, by links of the same colours
             groups[self.colour[u], tuple(sorted(self.links[u].items()))].append(u)
         classes = defaultdict[tuple[int, int], list[list[int]]](list)
         for group in groups.values():
             if len(group) > 1:
+                # groups of one colour and size get one digit together
                 classes[self.colour[group[0]], len(group)].append(group)
         for (_, count), every in sorted(classes.items()):
             self._join(count, [[group] for group in every])
@@ -102,6 +106,7 @@ class _Reduced:
 
     def take_parts(self) -> bool:
         """Take equal parts together that hang on the same relays of some colour; return whether there are any."""
+        # only relays are taken out, with all that they stand for
         for colour in sorted({self.colour[u] for u in self.left if self.relay[self.inside[u]].all()}):
             groups = defaultdict[Hashable, list[list[int]]](list)
             for part in self._parts(colour):
@@ -114,7 +119,7 @@ class _Reduced:
                     classes[len(some), shape].append(list(zip(*some, strict=True)))
             for (count, _), every in sorted(classes.items()):
                 self._join(count, every)
-            if classes:
+            if classes:  # cheaper rules may apply again
                 return True
         return False
 
@@ -147,6 +152,7 @@ class _Reduced:
                 )
                 for u in part
             }
+        # else two of them hang alike
         return sorted((each, u) for u, each in number.items()) if count == len(part) else []
 
     def _join(self, count: int, every: Sequence[Sequence[Sequence[int]]]) -> None:
@@ -167,7 +173,7 @@ class _Reduced:
                     del self.left[u]
                     self.inside[first] += self.inside[u]
                 for v, link in self.links[first].items():
-                    if v not in firsts:
+                    if v not in firsts:  # links within the whole stay
                         self.links[first][v] = self.links[v][first] = self._number("links", link, count)
             for first, *_ in part:
                 self.colour[first] = self._number("twins", self.colour[first], count)
@@ -179,13 +185,13 @@ class _Reduced:
         for u in self.left:
             if len(self.links[u]) == 1:
                 ((v, link),) = self.links[u].items()
-                # two nodes that hang on each other: one of them
+                # two nodes that hang on each other: the higher one goes into the lower
                 if len(self.links[v]) > 1 or u < v:
                     hanging[v].append((self.colour[u], link, u))
         for v, some in hanging.items():
             for colour, link, u in sorted(some):
                 del self.left[u], self.links[v][u]
-                for x in self.inside[u]:
+                for x in self.inside[u]:  # of all that it stands for
                     self.place[x] = self._number("inside", self.place[x], colour, link)
                 self.inside[v] += self.inside[u]
             self.colour[v] = self._number("in", self.colour[v], *(each[:2] for each in sorted(some)))
@@ -210,8 +216,8 @@ class _Reduced:
         # 3. Where each turn carries a node: to that of its level with the digits that result.
         found = list[Automorphism]()
         number = self._numbered(level, has, [value for _, value in self.digits])
-        node = np.argsort(number)
-        if not np.array_equal(number[node], np.arange(len(node))):
+        node = np.argsort(number)  # the node of each number
+        if not np.array_equal(number[node], np.arange(len(node))):  # digits do not tell all nodes apart
             return None
         for order, moved in chosen:
             values = [
@@ -230,7 +236,9 @@ class _Reduced:
         best, most = list[tuple[int, list[int]]](), 1
         for choice in self._choices(leading, following):
             turns = [[lead, *(f for f, of in zip(following, choice, strict=True) if of == lead)] for lead in leading]
+            # each kind of arc has a digit that the turn moves: no arc is kept
             turns = [moved for moved in turns if seen[moved].any(axis=0).all()]
+            # digits that turn together have a common order
             # digits that turn together have a common order
             every = [(gcd(*(self.digits[digit][0] for digit in moved)), moved) for moved in turns]
             every = [(order, moved) for order, moved in every if order > 1]
@@ -241,6 +249,7 @@ class _Reduced:
     @staticmethod
     def _choices(leading: list[int], following: list[int]) -> Iterator[tuple[int, ...]]:
         """Yield which digit each follows, -1 for none; the last ones follow none where there are too many."""
+        # as many as can be tried
         few = next(n for n in range(len(following), -1, -1) if (len(leading) + 1) ** n <= _MOST_CHOICES)
         for some in product((-1, *leading), repeat=few):
             yield (*some, *[-1] * (len(following) - few))
@@ -250,6 +259,7 @@ class _Reduced:
         size = np.ones(has.shape[1], np.int64)
         within = np.zeros(len(level), np.int64)
         for (count, _), value, there in zip(self.digits, values, has, strict=True):
+            # the digits of a node as one number, the first the most significant
             within = np.where(value < 0, within, within * count + value)
             size *= np.where(there, count, 1)
         return np.concatenate(([0], np.cumsum(size)))[level] + within

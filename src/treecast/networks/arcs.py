@@ -89,6 +89,7 @@ def arcs_of(network: Network, *, single: bool = False, both_ways: bool = False) 
         kept = network.back(tail, port) >= 0
         head, port, tail = head[kept], port[kept], tail[kept]
     if single and network.parallel_arcs:
+        # the first of parallel arcs, in the order of all
         kept = np.sort(np.unique(tail.astype(np.int64) * network.nodes + head, return_index=True)[1])
         head, port, tail = head[kept], port[kept], tail[kept]
     return sorted_arcs(tail, head, port, network.nodes)
@@ -109,7 +110,7 @@ def cables_of(network: Network) -> Ints:
 def sorted_arcs(tail: NDArray[np.int32], head: NDArray[np.int32], port: NDArray[np.int32], nodes: int) -> Arcs:
     """Return arcs that are sorted by their tails, by their sources and by their targets."""
     first = np.searchsorted(tail, np.arange(nodes + 1))
-    entering = np.argsort(head, kind="stable").astype(np.int32)
+    entering = np.argsort(head, kind="stable").astype(np.int32)  # stable: entering arcs by their tails
     into = np.concatenate([[0], np.cumsum(np.bincount(head, minlength=nodes))])
     kinds = (np.int64, np.int32, np.int32, np.int64, np.int32, np.int32)
     columns = (first, head, tail, into, entering, port)
@@ -141,7 +142,7 @@ def new_arcs(before: Network, network: Network, node: Ints | None = None) -> Int
     """
     node = np.arange(before.nodes) if node is None else node
     was, now = arcs_of(before), arcs_of(network)
-    many = before.ports + 1
+    many = before.ports + 1  # more than there are parallel arcs
 
     def named(tail: Ints, head: Ints) -> Ints:
         """Return numbers that tell arcs apart: by their ends, and how many there are before them."""
@@ -156,6 +157,7 @@ def new_arcs(before: Network, network: Network, node: Ints | None = None) -> Int
         return pair * many + place - first
 
     lives = np.flatnonzero((node[was.tail] >= 0) & (node[was.head] >= 0))
+    # both by names in the new network's numbers
     then = named(node[was.tail[lives]], node[was.head[lives]])
     today = named(now.tail.astype(np.int64), now.head.astype(np.int64))
     order = np.argsort(today, kind="stable")  # sorted already, as a rule
@@ -189,6 +191,7 @@ def arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
             )
         if cable is None:
             return [arc for way in arcs for arc in way]
+        # a cable may be there one way only
         chosen = [way[cable] for way in arcs if cable < len(way)]
         if not chosen:
             most = max(map(len, arcs)) - 1
@@ -204,11 +207,11 @@ def arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
 def _ways_to_read(name: str) -> Iterator[tuple[str, str, str, int | None]]:
     """Yield how a text can be read as two nodes with a sign between them, and perhaps a cable."""
     for sign in ">-":
-        for at in (at for at, character in enumerate(name) if character == sign):
+        for at in (at for at, character in enumerate(name) if character == sign):  # every place where the sign stands
             left, right = name[:at], name[at + 1 :]
             yield left, sign, right, None
             node, mark, cable = right.rpartition("#")
-            if mark and cable.isascii() and cable.isdigit() and len(cable) < 10:
+            if mark and cable.isascii() and cable.isdigit() and len(cable) < 10:  # digits of any length are no cable
                 yield left, sign, node, int(cable)
 
 

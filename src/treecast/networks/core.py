@@ -302,7 +302,7 @@ class Network(Ranked, Described):
         """Return the first port by which an arc leaves ``u`` for ``v``, or -1 where there is none (arrays that broadcast)."""
         u, v = np.broadcast_arrays(ints(u), ints(v))
         there = self._is_node(u) & self._is_node(v)
-        if there.all():
+        if there.all():  # the ordinary case
             return np.asarray(self._port(u, v))
         return np.where(there, self._port(np.where(there, u, 0), np.where(there, v, 0)), -1)
 
@@ -311,7 +311,7 @@ class Network(Ranked, Described):
         if not u.ndim:
             return ints(next(iter(np.flatnonzero(self.neighbor(u, np.arange(self.ports)) == v)), -1))
         found = np.full(u.shape, -1, np.int64)
-        for port in reversed(range(self.ports)):
+        for port in reversed(range(self.ports)):  # the first port last, so that it stays
             found[self.neighbor(u, port) == v] = port
         return found
 

@@ -74,18 +74,18 @@ class Family:
 
         Raises NetworkError when it spells none.
         """
-        if self.arguments.startswith(_TEXTS):
+        if self.arguments.startswith(_TEXTS):  # a file or a name: any text
             return self.make(text)
         make, numbers, said = self.make, list[int](), self.name
         if text is not None:
-            front, _, word = text.rpartition(",")
+            front, _, word = text.rpartition(",")  # the word of a variant stands last
             make, said = self.variants.get(word, self.make), f"{self.name}:{text}"
             found = self.numbers(front if word in self.variants else text)
             if found is None:
                 raise NetworkError(f"{said!r} is no network: {self.hint}{self.meant(said)}")
             numbers = found
         key = make, *numbers
-        if (member := _MADE.get(key)) is None:
+        if (member := _MADE.get(key)) is None:  # one network for one spelling, with what it keeps
             member = make(*numbers)
             if not member.spelled:  # a graph that a function makes has no name of its own, and others may have it
                 member = copy(member)
@@ -101,7 +101,7 @@ class Family:
         parts, wanted = (some.split(sign) if sign else [some] for some in (text, self.arguments))
         if sign == ",":  # after which people write a space
             parts = [part.strip(" ") for part in parts]
-        fewest = len(wanted) - self.arguments.count("[")
+        fewest = len(wanted) - self.arguments.count("[")  # what stands in brackets may be left out
         fitting = "…" in self.arguments or fewest <= len(parts) <= len(wanted)
         return list(map(int, parts)) if fitting and all(map(_WHOLE.fullmatch, parts)) else None
 
@@ -129,7 +129,7 @@ def family(name: str, arguments: str, *, members: Members = lambda ranks: (), **
 
     def register(make: _Make) -> _Make:
         _ENTRIES[name] = Family(name=name, arguments=arguments, make=make, members=members, **more)
-        if isinstance(kind := cast("object", make), type):
+        if isinstance(kind := cast("object", make), type):  # a class: its members know their family
             type.__setattr__(kind, "family", name)
         return make
 
@@ -144,6 +144,7 @@ def families() -> Mapping[str, Family]:
     <family mesh:AxBx…: grid without wrap-around>
     """
     import_all("treecast.networks")
+    # families of files have no formulas
     names = sorted([(not entry.nodes, name) for name, entry in _ENTRIES.items()])
     return MappingProxyType({name: _ENTRIES[name] for _, name in names})
 
@@ -175,7 +176,7 @@ def counted(size: Callable[[int], int], spell: Callable[[int], str] = str, least
     """
 
     def members(ranks: int) -> Iterable[str]:
-        k = next(k for k in count(least) if size(k) >= ranks)
+        k = next(k for k in count(least) if size(k) >= ranks)  # sizes grow, so it ends
         return [spell(k)] if size(k) == ranks > 1 else []
 
     return members
@@ -211,6 +212,6 @@ def sides(least: int, most_axes: int = 4) -> Members:
 def products(number: int, least: int) -> Iterator[tuple[int, ...]]:
     """Yield all ascending tuples of numbers from ``least`` on with this product."""
     yield (number,)
-    for side in range(least, isqrt(number) + 1):
+    for side in range(least, isqrt(number) + 1):  # ascending: no side is above the root of what is left
         if number % side == 0:
             yield from ((side, *rest) for rest in products(number // side, side))

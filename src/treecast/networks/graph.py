@@ -59,8 +59,9 @@ class Graph(ListedNetwork):
         self._check_names()
         pairs = self.check_nodes(np.asarray(arcs, np.int64).reshape(-1, 2))
         loops = pairs[pairs[:, 0] == pairs[:, 1], 0]
-        for u in np.sort(loops)[:1].tolist():
+        for u in np.sort(loops)[:1].tolist():  # the first, so that the error is the same each time
             raise NetworkError(f"{self.spec!r} has a link from {self._names[u]!r} to itself: leave it out")
+        # tail and head of each arc in one number, in order
         self._keys = sorted_keys(pairs[:, 0], pairs[:, 1], self.nodes)
         self.relays = self._check_relays(relays)
         self.parallel_arcs = bool((self._keys[1:] == self._keys[:-1]).any())
@@ -109,6 +110,7 @@ class Graph(ListedNetwork):
         from treecast.networks.alike import alike
 
         own, whole = alike(self), self.mended
+        # a small symmetry of its own hides the large one of what it lacks little of
         small = own and whole and whole.symmetry and own.order * _MANY_TIMES <= whole.symmetry.order
         return None if small else own
 
@@ -147,10 +149,10 @@ class Graph(ListedNetwork):
         last few are remembered. Raises NetworkError when ``u`` or ``v`` is no node.
         """
         u, v, back = self.check_nodes(u), self.check_nodes(v), False
-        if not u.ndim:
+        if not u.ndim:  # one root: its levels are kept
             return ints(self._levels_from(int(u), back)[0, v])
         roots, goals = np.unique(u), np.unique(v)
-        if goals.size < roots.size:
+        if goals.size < roots.size:  # searches back from the goals are fewer
             u, v, roots, back = v, u, goals, True
         u, v = np.broadcast_arrays(u, v)
         found, which = np.empty(u.shape, np.int64), np.searchsorted(roots, u)
@@ -185,6 +187,7 @@ class Graph(ListedNetwork):
         if roots.size == 1:
             yield 0, self._levels_from(int(roots[0]), back and not self.both_ways)
             return
+        # so many roots at once that memory stays small
         step = max(1, _AT_ONCE // (self.nodes + self.arcs))
         for low in range(0, roots.size, step):
             yield low, _levels(*arcs, roots[low : low + step])
@@ -215,7 +218,7 @@ class Graph(ListedNetwork):
     @cached_property
     def _turned(self) -> tuple[Ints, NDArray[np.int32]]:
         """The arcs turned round, as ``_first`` and ``_targets``."""
-        order = np.argsort(self._targets[:-1], kind="stable")
+        order = np.argsort(self._targets[:-1], kind="stable")  # but the last, a sentinel
         first = np.searchsorted(self._targets[:-1][order], np.arange(self.nodes + 1))
         return first, (self._keys[:-1][order] // self.nodes).astype(np.int32)
 
@@ -228,13 +231,14 @@ def _levels(first: Ints, targets: NDArray[np.int32], roots: Ints) -> NDArray[np.
     nodes = first.size - 1
     levels = np.full(roots.size * nodes, -1, np.int32)
     last = np.empty_like(levels)
-    cells = np.arange(roots.size) * nodes + roots
+    cells = np.arange(roots.size) * nodes + roots  # one cell for each pair of root and node
     levels[cells] = level = 0
     unseen = levels.size - cells.size
     while cells.size and unseen:
         here = cells % nodes
         arcs = first[here + 1] - first[here]
         ends = np.cumsum(arcs)
+        # the arcs of all cells, one behind the other
         slots = np.arange(int(ends[-1])) + np.repeat(first[here] - ends + arcs, arcs)
         reached = np.repeat(cells - here, arcs) + targets[slots]
         reached = reached[levels[reached] < 0]

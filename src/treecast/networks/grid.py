@@ -57,7 +57,7 @@ class Coordinates(Network):
     def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return ``u`` moved along the axis of ``port``."""
         by, stride, side = self._port_columns[:, port]
-        here = u // stride % side
+        here = u // stride % side  # its coordinate along that axis
         return u + ((here + by) % side - here) * stride
 
     def port_name(self, port: int) -> str:
@@ -132,7 +132,7 @@ class Grid(Coordinates):
         if len(sides) > _MOST_SIDES or prod(sides) > _MOST_NODES:
             raise NetworkError(f"a {self.family} of more than 64 sides or 2^40 nodes is out of reach: choose fewer")
         object.__setattr__(self, "sides", sides)
-        ways = [min(side - 1, 2) if self.wraps else 2 for side in sides]
+        ways = [min(side - 1, 2) if self.wraps else 2 for side in sides]  # a side of 2 has one way, one of 1 none
         object.__setattr__(self, "_moves", [(a, way) for a, number in enumerate(ways) for way in (1, -1)[:number]])
         nodes, longest = prod(sides), [side // 2 if self.wraps else side - 1 for side in sides]
         at_node = sum(min(side - 1, 2) for side in sides)
@@ -159,6 +159,7 @@ class Grid(Coordinates):
         counts = np.ones(1, np.int64)
         for here, side in zip(self.coordinates(self.check_node(u)).tolist(), self.sides, strict=True):
             gap = np.abs(np.arange(side) - here)
+            # distances along axes add up
             counts = np.convolve(counts, np.bincount(np.minimum(gap, side - gap) if self.wraps else gap))
         return tuple(counts.tolist())
 
@@ -173,7 +174,7 @@ class Grid(Coordinates):
         gaps = there - here
         if self.wraps:
             for gap, side in zip(gaps, self.sides, strict=True):
-                gap[:] = (gap + (side - 1) // 2) % side - (side - 1) // 2
+                gap[:] = (gap + (side - 1) // 2) % side - (side - 1) // 2  # the shorter way round, halfway up
         port_of = {move: port for port, move in enumerate(self._moves)}
         parts: list[tuple[Ints, Ints, Ints]] = []
         for axis, way in product(range(len(self.sides)), (1, -1)):
@@ -186,6 +187,7 @@ class Grid(Coordinates):
                 gone = way * place if other == axis else _moves_made(order, axis, other, place, ahead)
                 at = here[other, route] + gone
                 node += (at % side if self.wraps else at) * stride
+            # a side of 2 has no port down: up leads there, too
             port = port_of.get((axis, way), port_of.get((axis, 1), -1))
             parts.append((route, node, np.full(len(route), port)))
         route, node, port = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -274,6 +276,7 @@ class Torus(Grid, Cayley):
         """Return nodes of all distances along the axes, in any order where sides are equal: axes turn round and change places."""
         sides = np.array(self.sides)
         here = self.coordinates(np.arange(1, self.nodes))
+        # up or down is all the same
         here = np.minimum(here, sides[:, None] - here)
         for side in set(self.sides):
             here[sides == side] = np.sort(here[sides == side], axis=0)
@@ -326,7 +329,7 @@ class Twisted(Coordinates, Searched):
         """Return the nodes of coordinates that may lie outside: each way round a short side goes half round all long ones."""
         sides = np.array(self.sides).reshape(-1, *[1] * (at.ndim - 1))
         half = min(self.sides)
-        turns = (at // sides)[~self._long].sum(axis=0)
+        turns = (at // sides)[~self._long].sum(axis=0)  # how often round each short side
         moved = at - np.where(self._long.reshape(sides.shape), turns * half, 0)
         return np.asarray(np.tensordot(np.array(self.strides), moved % sides, axes=1), np.int64)
 

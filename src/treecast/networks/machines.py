@@ -33,7 +33,7 @@ class Known:
 
     def nodes(self, links: list[Link], relay: str) -> dict[str, Node]:
         """Return its nodes, by the ends of its links."""
-        ends = dict.fromkeys(end for link in links for end in (link.u, link.v))
+        ends = dict.fromkeys(end for link in links for end in (link.u, link.v))  # in order, each once
         return {end: Node(relay, adds=self.adds) if end.startswith("switch") else Node(self.kind) for end in ends}
 
 
@@ -71,6 +71,7 @@ def rails(text: str) -> Wired:
     """
     # 1. The numbers of a spelling.
     name, _, counts = text.lower().partition(",")
+    # numbers of any length would take for ever
     numbers = [int(each) for each in counts.split(",") if each.isascii() and each.isdigit() and len(each) < 7]
     if len(numbers) != counts.count(",") + 1 or len(numbers) not in (2, 3) or min(numbers) < 1:
         raise NetworkError(
@@ -81,10 +82,12 @@ def rails(text: str) -> Wired:
         having = [each for each, known in machines().items() if known.card]
         raise NetworkError(f"'rails:{text}' is no network: a card for each GPU is known of {', '.join(having)}")
     # 2. One machine: its GPUs and what joins them.
+    # three numbers, or two and as many spines as hosts
     blocks, hosts, spines = (*numbers, numbers[1])[:3]
     inside = found.make()
     own = found.nodes(inside, "nvswitch")
     gpus = [end for end, node in own.items() if node.kind == found.kind]
+    # counted before anything is made
     if (count := blocks * (hosts * len(own) + len(gpus)) + (blocks > 1) * len(gpus) * spines) > MOST_NODES:
         raise NetworkError(f"rails:{text} has {count:,} nodes: the most are {MOST_NODES:,}")
     # 3. All machines, each GPU on the leaf of its rail.
@@ -133,6 +136,7 @@ def _frontier() -> list[Link]:
     groups, switches, between = range(74), range(32), 4
     names = [[f"switch{group}.{switch}" for switch in switches] for group in groups]
     links = [
+        # sixteen hosts on four neighbouring switches, a card on each
         Link(f"host{group}.{host}", names[group][host // 16 * 4 + card], 200.0)
         for group in groups
         for host in range(128)
@@ -140,6 +144,7 @@ def _frontier() -> list[Link]:
     ]
     links += [Link(u, v, 200.0) for group in names for u, v in combinations(group, 2)]
     for (g, one), (h, other) in combinations(enumerate(names), 2):
+        # the k-th cable between two groups goes to the next switch of either
         ends = (between * (h - g - 1), between * (len(groups) - 1 - h + g))
         links += [Link(one[(ends[0] + k) % 32], other[(ends[1] + k) % 32], 200.0) for k in range(between)]
     return links

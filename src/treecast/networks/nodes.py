@@ -62,7 +62,7 @@ class Nodes(ABC):
         """
         u, port = ints(u), ints(port)
         there = self._is_node(u) & (port >= 0) & (port < self.ports)
-        if there.all():
+        if there.all():  # the ordinary case: nothing has to be masked
             return np.asarray(self._beyond(u, port))
         return np.where(there, self._beyond(np.where(there, u, 0), np.where(there, port, 0)), -1)
 
@@ -98,7 +98,7 @@ class Nodes(ABC):
 
         Where a text could be both, it is read as a label. Raises NetworkError when it is neither.
         """
-        if isinstance(label, tuple):
+        if isinstance(label, tuple):  # networkx names nodes by tuples
             from treecast.networks.reading.links import label_of
 
             label = label_of(cast("object", label))
@@ -119,6 +119,7 @@ class Nodes(ABC):
     def _found(self, text: str) -> int | None:
         """Return the node that a text names, by a label or else a number; None where it names none."""
         named = self._parse_label(text)
+        # without leading zeros, which may be labels
         if named is None and re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < self.nodes:
             return int(text)
         return named
@@ -151,7 +152,7 @@ class Nodes(ABC):
     def check_nodes(self, u: ArrayLike) -> Ints:
         """Return the numbers of many nodes; raise NetworkError when one is none."""
         u = ints(u)
-        for wrong in u[~self._is_node(u)][:1]:
+        for wrong in u[~self._is_node(u)][:1]:  # the first that is none is named
             self.check_node(int(wrong))
         return u
 
@@ -241,6 +242,7 @@ class Ranked(Nodes):
         >>> straight, straight.rank_count == straight.nodes
         (network('fat-tree:2 past relays'), True)
         """
+        # relays that all add are passed by nobody
         if self.relays is None or (self.adds is not None and self.adds[self.relays].all()):
             return cast("Network", self)
         return self._straight

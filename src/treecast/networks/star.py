@@ -83,7 +83,7 @@ class Star(Rotational):
         from treecast.networks.kernels.star import fill_neighbors
 
         # the kernel works in whole blocks: parts that lie beyond are cut
-        low, high = start - start % 24, stop + -stop % 24
+        low, high = start - start % 24, stop + -stop % 24  # 24 nodes: blocks of 4! permutations with a common front
         table = np.empty((high - low, self.ports), np.int32)
         places = perm.place_values(self.n)
         in_parallel(lambda a, b: fill_neighbors(low + a, low + b, places, table[a:b]), high - low, 24 << 12)
@@ -92,6 +92,7 @@ class Star(Rotational):
     def _port(self, u: Ints, v: Ints) -> Ints:
         """Return the port of the swap that leads from ``u`` to ``v``, or -1 where no single swap does."""
         a, b = self.words(u), self.words(v)
+        # where the first symbol of v stands in u
         target = perm.symbol_at(perm.inverse(a, self.n), perm.symbol_at(b, 0))
         return np.where((a != b) & (perm.swap(a, target) == b), target - 1, -1)
 
@@ -101,6 +102,7 @@ class Star(Rotational):
         Source: Akers, Harel & Krishnamurthy; section 2 of the paper.
         """
         a, b = self.words(u), self.words(v)
+        # v as seen from u: distances are those from the identity
         seen = perm.compose(perm.inverse(a, self.n), b, self.n)
         misplaced, cycles = perm.misplaced_and_cycles(seen, self.n)
         return misplaced + cycles - 2 * (perm.symbol_at(seen, 0) != 0)
@@ -124,13 +126,16 @@ class Star(Rotational):
         cycles: list[list[int]] = [[0] * (n + 2) for _ in range(n + 1)]  # permutations of s in c cycles, none of one
         cycles[0][0] = 1
         for s in range(2, n + 1):
-            for c in range(1, s // 2 + 1):
+            for c in range(1, s // 2 + 1):  # without cycles of one, s symbols have at most s // 2
+                # the last symbol joins a cycle, or makes one of two
                 cycles[s][c] = (s - 1) * (cycles[s - 1][c] + cycles[s - 2][c - 1])
         for s in range(n):
             for c in range(s // 2 + 1):
+                # symbol 1 at home: each of the s misplaced symbols begins a way
                 found[s + c, s] += comb(n - 1, s) * cycles[s][c]
                 for own in range(2, n - s + 1):  # symbol 1 in a cycle of that length, s and c those of the others
                     ways = comb(n - 1, own - 1) * factorial(own - 1) * comb(n - own, s) * cycles[s][c]
+                    # symbol 1 is one of those misplaced: 2 swaps less, and the own cycle counts as one
                     found[own + s + c + 1 - 2, s + 1] += ways
         return {kind: count for kind, count in found.items() if count}
 
@@ -144,18 +149,19 @@ class Star(Rotational):
             for others in _partitions(self.n - own, self.n):
                 count = factorial(self.n - 1)
                 for length, times in Counter(others).items():
+                    # a cycle can begin at any of its symbols, and equal cycles change places
                     count //= length**times * factorial(times)
                 found[_of_cycles(self.n, (own, *others))] = count
-        del found[0]
+        del found[0]  # node 0 itself
         return found
 
     def renaming(self, u: int, chance: Random | None = None) -> tuple[int, tuple[int, ...]]:
         """Return the node of ``types`` with such cycles as ``u``, and where positions go: cycles onto cycles, turned any way."""
         word = int(self.words(self.check_node(u)))
         known = {symbol: cycle for cycle in perm.cycles(word, self.n) for symbol in cycle}
-        own = known.get(0, (0,))
+        own = known.get(0, (0,))  # a symbol at home is in no cycle that is listed
         others = [cycle for cycle in dict.fromkeys(known.get(s, (s,)) for s in range(self.n)) if cycle != own]
-        if chance is not None:
+        if chance is not None:  # another renaming of the same kind, by chance
             chance.shuffle(others)
             others = [cycle[turn:] + cycle[:turn] for cycle in others for turn in [chance.randrange(len(cycle))]]
         others.sort(key=len, reverse=True)
@@ -227,7 +233,7 @@ def _of_cycles(n: int, lengths: tuple[int, ...]) -> int:
     symbols = list[int]()
     for length in lengths:
         begin = len(symbols)
-        symbols += [*range(begin + 1, begin + length), begin]
+        symbols += [*range(begin + 1, begin + length), begin]  # a cycle over these positions: each holds the next
     return int(perm.rank(perm.pack(symbols), n))
 
 

@@ -76,6 +76,7 @@ class Translations(Symmetry):
 
     def onto(self, u: Ints, node: int) -> tuple[Ints, Ints]:
         """Return the one translation for each: by ``node`` after that which carries the node to 0."""
+        # u to 0 first, then 0 to the node
         return np.arange(len(u)), self._network.translate(node, self._network.untranslate(u, 0))
 
 
@@ -109,7 +110,7 @@ class AbelianSymmetry(Symmetry):
         """Return the nodes turned by the digits of the elements."""
         element, found = np.broadcast_arrays(ints(element), ints(u))
         for turn, powers in zip(self.turns, self._powers, strict=True):
-            element, times = np.divmod(element, turn.order)
+            element, times = np.divmod(element, turn.order)  # the digit of this turn, and the rest
             # a turn many times is made of turns 1, 2, 4 … times, by the bits of the number
             for bit, power in enumerate(powers):
                 found = np.where(times >> bit & 1, power[found], found)
@@ -127,9 +128,10 @@ class AbelianSymmetry(Symmetry):
 
     def onto(self, u: Ints, node: int) -> tuple[Ints, Ints]:
         """Return the elements of a coset of the stabiliser of ``node`` for each node of its orbit."""
-        first = int(self._first[node])
+        first = int(self._first[node])  # each orbit by its least node
         every = np.arange(self.order)
         there = self.carry(every, first)
+        # only nodes of the same orbit; and who keeps its first node
         at, stabiliser = np.flatnonzero(self._first[u] == first), every[there == first]
         reached = np.zeros(self._network.nodes, np.int64)
         # any element that carries the first node there will do: the others differ by the stabiliser
@@ -162,7 +164,7 @@ class AbelianSymmetry(Symmetry):
     def _arc_orbit(self) -> Ints:
         arcs = arcs_of(self._network)
         ends = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
-        order = np.lexsort(ends[::-1])
+        order = np.lexsort(ends[::-1])  # arcs by their ends
         images = list[list[Ints]]()
         for turn in self.turns:
             image = np.empty(len(order), np.int64)
@@ -175,7 +177,7 @@ class AbelianSymmetry(Symmetry):
 
 def _doubled(image: Ints, order: int) -> list[Ints]:
     found = [image]
-    while 2 ** len(found) < order:
+    while 2 ** len(found) < order:  # powers up to half of the order, at least
         found.append(found[-1][found[-1]])
     return found
 
@@ -207,6 +209,7 @@ def turns_of(network: Network, levels: Sequence[Level], *turned: Sequence[str]) 
         image, before = list[Ints](), 0
         for level in levels:
             digits = np.indices(tuple(level.values())).reshape(len(level), -1)
+            # 1 is added to the digits that turn
             moved = [(digit + (name in names)) % level[name] for name, digit in zip(level, digits, strict=True)]
             image.append(before + np.ravel_multi_index(moved, tuple(level.values())))
             before += prod(level.values())

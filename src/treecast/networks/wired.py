@@ -56,13 +56,14 @@ def unit_of(rates: ArrayLike, rounding: float = 0.05, unit: float = 0.0) -> Unit
     some, place = np.unique(every, return_inverse=True)
     best: tuple[float, float, NDArray[np.float64]] | None = None
     for tried in [unit] if unit else [float(some[0]) / parts for parts in range(1, _MOST_UNITS + 1)]:
-        counts = np.maximum(1.0, np.rint(some / tried))
+        counts = np.maximum(1.0, np.rint(some / tried))  # no capacity is 0
         worst = float(np.abs(counts * tried / some - 1).max())
-        if best is None or worst < best[1] - 1e-12:
+        if best is None or worst < best[1] - 1e-12:  # fewer parts where they are as good
             best = tried, worst, counts
         if worst <= rounding:
             break
     rate, worst, counts = best or (1.0, 0.0, some)
+    # bounded, as they are multiplied later
     return Unit(rate, worst, np.minimum(counts, 2.0**40).astype(np.int64)[place])
 
 
@@ -100,8 +101,9 @@ class Wired(Graph):
         both, one = views.sums(view)
         unlike = rated and not (unit or asked.unit) and _differ(view, [*both.values(), *one.values()])
         if unlike:
+            # cables are counted, and costs tell rates
             both, one = views.sums(replace(view, links=[link._replace(rate=0.0) for link in view.links]))
-        usual = 1.0 if machine.counted or unlike else 0.0
+        usual = 1.0 if machine.counted or unlike else 0.0  # where cables are counted a capacity is a number of cables
         found = unit_of([*both.values(), *one.values()], asked.rounding, unit or asked.unit or usual)
         self.unit = found
         spec = spec or f"graph:{len(view.nodes)}"
@@ -113,6 +115,7 @@ class Wired(Graph):
         ends = np.array([(number[u], number[v]) for u, v in [*both, *one]], np.int64).reshape(-1, 2)
         check_parallel(int(found.capacities.sum()), len(ends), "give a larger --unit")
         there = np.repeat(ends, found.capacities, axis=0)
+        # the pairs that are joined both ways come first
         back = np.repeat(ends[: len(both), ::-1], found.capacities[: len(both)], axis=0)
         relays = [not is_rank(node) for node in view.nodes.values()]
         self._also = {other: u for u, (name, node) in enumerate(view.nodes.items()) for other in (name, *node.also)}
@@ -124,7 +127,7 @@ class Wired(Graph):
         self.kinds = tuple(node.kind for node in view.nodes.values())
         places = [node.at for node in view.nodes.values() if node.at is not None]
         self.at = np.array(places) if len(places) == self.nodes else None
-        self.chunk_rate = found.rate * 1e9 / 8 if rated and not unlike else None
+        self.chunk_rate = found.rate * 1e9 / 8 if rated and not unlike else None  # gigabits to bytes
         self.notes = tuple(each.text for each in view.complaints if each.sort == "remark")
         # 5. Costs of unlike links, and what users should know.
         if unlike:
@@ -152,9 +155,9 @@ def _costs(view: Machine, number: Mapping[str, int]) -> dict[tuple[int, int], tu
     for link in view.links:
         u, v = number[link.u], number[link.v]
         for arc in [(u, v)] if link.one_way else [(u, v), (v, u)]:
-            latency, rate = found.get(arc, (link.latency, link.rate * 1e9 / 8))
+            latency, rate = found.get(arc, (link.latency, link.rate * 1e9 / 8))  # the file has gigabits a second
             known = [each for each in (latency, link.latency) if each is not None]
-            found[arc] = max(known, default=None), min(rate, link.rate * 1e9 / 8)
+            found[arc] = max(known, default=None), min(rate, link.rate * 1e9 / 8)  # the slowest of unlike cables
     return found
 
 
@@ -244,11 +247,11 @@ def machine_of(parts: Parts) -> Machine:
     said = zip(names, parts.relays.tolist(), parts.adds.tolist(), strict=True)
     kinds = {name: Node("switch" if relay else "host", name, adds=adds) for name, relay, adds in said}
     links = list[Link]()
-    pairs, cables_of = np.unique(parts.arcs @ np.array([len(names), 1]), return_counts=True)
+    pairs, cables_of = np.unique(parts.arcs @ np.array([len(names), 1]), return_counts=True)  # both ends in one number
     many = {divmod(pair, len(names)): cables for pair, cables in zip(pairs.tolist(), cables_of.tolist(), strict=True)}
     for (u, v), cables in many.items():
         back = many.get((v, u), 0)
-        if u < v and min(cables, back):
+        if u < v and min(cables, back):  # cables there and back are links; the rest leads one way
             links.append(Link(names[u], names[v], cables=min(cables, back)))
         if cables > back or u == v:
             links.append(Link(names[u], names[v], cables=cables - back or cables, one_way=True))
@@ -293,7 +296,7 @@ def machine(path: str | PathLike[str], format: str = "") -> Machine:  # noqa: A0
 def _read(path: str, asked: Asked) -> Machine | Parts:
     if not path:
         raise NetworkError("'file:' is no network: write a file's name, as in file:net.graphml")
-    several = [path] if "," not in path or Path(path).exists() else path.split(",")
+    several = [path] if "," not in path or Path(path).exists() else path.split(",")  # a comma may be part of a name
     try:
         found = [read_file(each, asked.format) for each in several]
         if isinstance(found[0], Files):

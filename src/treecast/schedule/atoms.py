@@ -82,12 +82,13 @@ def cut_into_atoms(schedule: Schedule, extra: Ints | None = None, *, few: bool =
     Where rows send an atom at different paces, or combined, it is cut into single chunks.
     """
     part, table = schedule.part, schedule.rows.payloads
+    # the ends of blocks are all told apart otherwise
     if not few and part.lengths is None and part.chunks // part.messages > _MOST_ATOMS:
         raise ScheduleError(f"{part.kind} over {part.nodes:,} nodes has too many blocks of chunks to judge one by one")
     # 1. Cut where ranges begin or end, and where blocks do.
     ends = [table.first, table.stop, _ends_within(table, part.messages) if few else part.ends()]
     if extra is not None:
-        ends.append(extra[(extra > 0) & (extra < part.chunks)])
+        ends.append(extra[(extra > 0) & (extra < part.chunks)])  # others cut nothing
     bounds = _with_results(part, np.unique(np.concatenate(ends)))
     paces = _paces_of_payloads(schedule)
     # 2. At which paces rows send each atom. Where they differ it falls apart, which may cut others: so again.
@@ -103,6 +104,7 @@ def cut_into_atoms(schedule: Schedule, extra: Ints | None = None, *, few: bool =
         if int(np.diff(bounds)[mixed].sum()) + len(bounds) > _MOST_ATOMS:
             raise ScheduleError("too many different runs of chunks to judge: send chunks in longer, equal ranges")
         if not len(mixed):
+            # of one chunk: any pace will do
             return Atoms(bounds, start, atom, place, np.where(least < NEVER, least, 1))
         singles: list[Ints] = [np.arange(bounds[a], bounds[a + 1], dtype=np.int64) for a in mixed]
         bounds = _with_results(part, np.unique(np.concatenate([bounds, *singles])))
@@ -121,6 +123,7 @@ def _with_results(part: Collective, bounds: Ints) -> Ints:
     """Return chunk numbers at which to cut such that sums and finished sums are cut alike."""
     if not part.results:
         return bounds
+    # where a sum is cut its finished sum is, and the other way round
     both = np.unique(bounds[bounds <= 2 * part.sums] % part.sums)
     return np.unique(np.concatenate([bounds, both, both + part.sums]))
 
@@ -130,6 +133,7 @@ def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:
     first, stop = np.searchsorted(bounds, table.first), np.searchsorted(bounds, table.stop)
     count = stop - first
     atom = places(count) + np.repeat(first, count)
+    # places in the payload, from where its range begins
     place = np.repeat(table.before - table.first, count) + bounds[atom]
     # atoms of a payload's ranges stand side by side, so it begins where its first range does
     return starts(count)[table.start], atom, place

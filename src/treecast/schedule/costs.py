@@ -71,6 +71,7 @@ class Costs:
     def seconds(self, src: Ints, dst: Ints, size: float | Floats) -> tuple[Floats, Floats]:
         """Return how long a send of ``size`` bytes over each arc keeps its ports, and after how long it has arrived: float64."""
         startup, per_byte = self.of_arcs(src, dst)
+        # what is beyond the usual start-up time is distance: the ports are free then
         return np.minimum(startup, self.default.startup) + size * per_byte, startup + size * per_byte
 
     def on(self, machine: Model, network: Network, chunk: int, place: Network | None = None) -> tuple[Model, float]:
@@ -92,6 +93,7 @@ class Costs:
         least, bytes_ = Fraction(self.default.startup), Fraction(chunk)
         gap = [min(least, Fraction(float(o))) + bytes_ * Fraction(float(b)) for o, b in unlike.T]
         delay = [
+            # chunks that arrive later are longer under way
             Fraction(float(o)) + bytes_ * Fraction(float(b)) + (machine.latency - 1) * each
             for (o, b), each in zip(unlike.T, gap, strict=True)
         ]
@@ -105,6 +107,7 @@ class Costs:
         tick = next(
             (t for parts in range(1, _PARTS) if _rounded(told, t := min(told) / parts) <= _ROUNDING), min(told) / _PARTS
         )
+        # all rounded up: in steps nothing is sooner than in seconds
         steps = np.array([[-(-each // tick) for each in row] for row in (gap, delay)], np.int64)[:, which]
         made = replace(machine, arcs=tuple(map(Ticks, arcs.tail.tolist(), arcs.head.tolist(), *steps.tolist())))
         return made, float(tick)
@@ -129,6 +132,7 @@ class Costs:
         # both ends in one number: node numbers here are below 2^31
         keys, sought = ends[:, 0] << 31 | ends[:, 1], np.asarray(src, np.int64) << 31 | np.asarray(dst, np.int64)
         order = np.argsort(keys)
+        # the first is (-1, -1), of no arc: what is not named costs as the default
         at = order[np.minimum(np.searchsorted(keys, sought, sorter=order), len(keys) - 1)]
         which = np.where(keys[at] == sought, at, 0)
         return np.array([cost.startup for cost in every])[which], np.array([cost.per_byte for cost in every])[which]
@@ -176,6 +180,7 @@ def over_routes(costs: Costs, network: PastRelays) -> Costs:
         return costs
     within, usual = arcs_of(network.whole), costs.default
     startup, per_byte = (np.append(each, 0.0) for each in costs.of_arcs(within.tail, within.head))
+    # channels of each route; the last number, behind all, stands for none and costs 0
     channel = network.past_routes.channel if network.past_routes is not None else np.zeros((0, 1), np.int64)
     first = np.minimum(startup, usual.startup)[channel].max(axis=1, initial=0)
     far = np.maximum(startup - usual.startup, 0)[channel].sum(axis=1)
@@ -183,6 +188,7 @@ def over_routes(costs: Costs, network: PastRelays) -> Costs:
     columns = (arcs.tail, arcs.head, first + far, per_byte[channel].max(axis=1, initial=0))
     for u, v, begins, each in zip(*(column.tolist() for column in columns), strict=True):
         before = found.get((u, v), Cost())
+        # several routes between two nodes: each of them may be taken
         found[u, v] = Cost(max(begins, before.startup), max(each, before.per_byte))
     return Costs(usual, {ends: cost for ends, cost in found.items() if cost != usual})
 
@@ -200,6 +206,7 @@ def rate_of(cost: Cost) -> float:
     """
     if not cost.per_byte:
         return math.inf
+    # a reciprocal of a reciprocal may be off by one float
     near = 1 / cost.per_byte
     return min(
         (near, math.nextafter(near, 0), math.nextafter(near, math.inf)), key=lambda rate: abs(1 / rate - cost.per_byte)
@@ -284,8 +291,10 @@ def events_of(schedule: "Schedule", costs: Costs, bounds: Ints) -> SendEvents:
     size = np.add.reduceat(length, messages.start[:-1]) if len(messages.step) else np.zeros(0)
     lasts, delay = costs.seconds(messages.src, messages.dst, size)
     sums, late = schedule.collective.sums, schedule.model.latency
+    # beyond the first step, as long as the send keeps its ports
     delay += (late - 1) * lasts
     taken = _taken(schedule, messages)
+    # when each resource is free, and ``there`` when each chunk is at each node
     free = np.zeros(int(taken.max(initial=-1)) + 1)
     owners = np.repeat(np.arange(len(messages.step)), np.diff(messages.start))
     held_by = messages.src[owners] * schedule.collective.chunks + messages.chunk
@@ -297,18 +306,21 @@ def events_of(schedule: "Schedule", costs: Costs, bounds: Ints) -> SendEvents:
     source, target = places[: len(owners)], places[len(owners) :]
     there = np.full(len(keys), np.nan)  # when a chunk has arrived at a node; NaN: it was there from the start
     begin, end = np.zeros((2, len(messages.step)))
+    # messages of one step, together: none of them waits for another
     first = [*np.flatnonzero(np.diff(messages.step, prepend=-1)).tolist(), len(messages.step)]
     for these in map(slice, first, first[1:]):
         inside = slice(int(messages.start[these.start]), int(messages.start[these.stop]))
         ready = np.nan_to_num(there[source[inside]])
         begins = np.maximum.reduceat(ready, messages.start[these.start : these.stop] - inside.start)
         begins = np.maximum(begins, free[taken[these]].max(axis=1))
+        # a resource is taken until its last send is over
         np.maximum.at(free, taken[these], (begins + lasts[these])[:, None])
         begin[these], end[these] = begins, (ends := begins + delay[these])
         arrived = ends[owners[inside] - these.start]
         adds = messages.chunk[inside] < sums
+        # a sum is there when its last contribution is; NaN counts as nothing
         np.fmax.at(there, target[inside][adds], arrived[adds])
-        np.fmin.at(there, target[inside][~adds], arrived[~adds])
+        np.fmin.at(there, target[inside][~adds], arrived[~adds])  # a chunk when its first copy is
     return SendEvents(messages.step, messages.src, messages.port, messages.chunk[messages.start[:-1]], begin, end)
 
 
@@ -346,7 +358,7 @@ def _taken(schedule: "Schedule", messages: _MessageColumns) -> Ints:
         return np.stack([messages.src, messages.dst], axis=1)
     network, arcs = schedule.network, arcs_of(schedule.network)
     numbers = arcs.tail.astype(np.int64) * network.ports + arcs.port
-    at = np.searchsorted(numbers, network.arc(messages.src, messages.port))
+    at = np.searchsorted(numbers, network.arc(messages.src, messages.port))  # arcs in the order of tails and ports
     table = takes(schedule.model, network)
     taken = table.resource[at]
     return starts(table.room)[taken] + turns(taken.ravel()).reshape(taken.shape) % table.room[taken]

@@ -97,7 +97,7 @@ class Payloads:
     def before(self) -> Ints:
         """How many chunks of its payload stand before each range: int64 (ranges,)."""
         total = starts(self.stop - self.first)
-        return total[:-1] - np.repeat(total[self.start[:-1]], np.diff(self.start))
+        return total[:-1] - np.repeat(total[self.start[:-1]], np.diff(self.start))  # less those of earlier payloads
 
     @cached_property
     def lengths(self) -> Ints:
@@ -145,8 +145,9 @@ class Payloads:
         if len(twice):
             raise ScheduleError(f"a payload holds chunk {int(low[twice[0] + 1])} twice")
         begins = np.ones(len(payload), np.bool_)
+        # a new payload, or a gap before the range
         begins[1:] = (payload[1:] != payload[:-1]) | (self.first[1:] != self.stop[:-1])
-        ends = np.append(begins[1:], True)[: len(begins)]
+        ends = np.append(begins[1:], True)[: len(begins)]  # a joined range ends where the next begins
         count = np.bincount(payload[begins], minlength=len(self))
         return Payloads(starts(count), self.first[begins], self.stop[ends])
 
@@ -165,6 +166,7 @@ class Payloads:
     def _cut(self, block: Ints, last: Ints, begin: Callable[[Ints], Ints]) -> "Payloads":
         """Return the same payloads with every range cut into those of the blocks ``block … last``, which ``begin`` somewhere."""
         pieces = last - block + 1
+        # a range is in several blocks: a piece for each
         source = np.repeat(np.arange(len(pieces)), pieces)
         block = block[source] + places(pieces)
         first, stop = np.maximum(self.first[source], begin(block)), np.minimum(self.stop[source], begin(block + 1))
@@ -191,6 +193,7 @@ def check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
     payload = given["payload"]
     if payload.size and int(payload.max()) >= len(table):
         raise ScheduleError(f"a row names payload {int(payload.max())} of {len(table)}")
+    # rows of one step always fit: a stream of one chunk, or a combined message
     long = np.flatnonzero(given["steps"] != 1)
     gaps = table.lengths[payload[long]] - 1
     wrong = long[(gaps < 1) | ((given["steps"][long] - 1) % np.maximum(gaps, 1) != 0)]

@@ -145,6 +145,7 @@ class Rows:
             given |= {name: given[name].astype(np.int64, copy=False) for name in ("src", "dst")}
         if len({column.shape for column in given.values()}) != 1 or given["step"].ndim != 1:
             raise ScheduleError("the columns of a schedule must be one-dimensional and of one length")
+        # the greatest step and the greatest length: an upper bound first, which most rows pass
         ends_late = sum(int(given[name].max(initial=0)) for name in ("step", "steps")) >= NEVER
         if ends_late and int(np.add(given["step"], given["steps"], dtype=np.int64).max()) >= NEVER:
             given["step"] = given["step"].astype(np.int64)
@@ -196,6 +197,7 @@ class Rows:
     def pace(self) -> NDArray[np.int32]:
         """The steps from one chunk of each row to the next, as the module defines them; 0: all go in one step. int32 (rows,)."""
         gaps = self.chunks_sent - 1
+        # (steps - 1) / gaps: n chunks take (n - 1) · pace + 1 steps
         return np.where(gaps > 0, (self.steps - 1) // np.maximum(gaps, 1), 1).astype(np.int32)
 
     @property
@@ -320,7 +322,7 @@ def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
     bits = [(int(column.max(initial=0)) + (column is columns[3])).bit_length() for column in columns]
     # one number for all four columns, if there is room: an order of numbers is found sooner than one of columns
     #     key = step | src | dst | tree + 1
-    if sum(bits) <= 62:
+    if sum(bits) <= 62:  # and the sign, and one more for the 1 that is added
         key = columns[0].astype(np.int64)
         for column, width in zip(columns[1:], bits[1:], strict=True):
             key <<= width
@@ -334,6 +336,7 @@ def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
             return order
     else:  # too wide for one integer
         order = np.lexsort(columns[::-1])
+        # no two rows have all four alike
         if bool(np.any([np.diff(column[order]) != 0 for column in columns], axis=0).all()):
             return order
     # rows of one tree, arc and step: ordered by all they say

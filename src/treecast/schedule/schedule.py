@@ -142,6 +142,7 @@ class Schedule(Described):
             raise ScheduleError(f"{rows.highest}a payload names chunk {last}; chunks go from 0 to {chunks - 1}")
 
     def __hash__(self) -> int:
+        # not of the copies and the like: equal schedules have equal rows
         return hash((self.network, self.collective.kind, self.collective.messages, self.collective.root, self.rows))
 
     def __repr__(self) -> str:
@@ -296,6 +297,7 @@ class Schedule(Described):
         if not isinstance(steps, slice) or steps.step is not None:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ScheduleError("a schedule is sliced by steps: write schedule[3:8], or schedule[3:4] for one step")
         first, stop, _ = steps.indices(self.steps)
+        # under way in some of these steps
         return self.select((self.rows.step < stop) & (self.rows.step + self.rows.steps > first) & (first < stop))
 
     def tree(self, tree: int) -> "Schedule":

@@ -48,7 +48,7 @@ class Sizes:
     @property
     def messages(self) -> int:
         """The number of chunks of a block."""
-        return -(-self.block // self.chunk)
+        return -(-self.block // self.chunk)  # rounded up
 
     @property
     def last(self) -> int:
@@ -73,6 +73,7 @@ class Sizes:
 
     def per_rank(self, collective: Collective) -> int:
         """Return the bytes, at most, that a rank brings or gets: of sums and single blocks, all of them."""
+        # a sum is as long at every rank
         shares = 1 if collective.traits.adds or collective.traits.blocks == "one" else len(collective.ranks)
         return -(-self.total(collective) // shares)
 
@@ -84,11 +85,12 @@ class Sizes:
         """Return where each chunk begins in all the blocks together, and where the last ends: int64 (chunks + 1,)."""
         total = self.total(collective)
         block, place = np.divmod(_places(collective), self.messages)
+        # items are dealt evenly, and the last may be shorter
         begins = np.minimum(cut_evenly(-(-total // self.item), blocks_of(collective)) * self.item, total)
         return np.minimum(begins[block] + place * self.chunk, np.append(begins[1:], total)[block])
 
     def __str__(self) -> str:
-        if self.messages == 1:
+        if self.messages == 1:  # no last chunk of its own
             return f"a chunk of {spell_bytes(self.chunk)}"
         last = "" if self.last == self.chunk else f", the last of {spell_bytes(self.last)}"
         return f"{self.messages:,} chunks of {spell_bytes(self.chunk)}{last}"
@@ -105,7 +107,7 @@ def blocks_of(collective: Collective) -> int:
 def _places(collective: Collective) -> Ints:
     """Return how many chunks of ranks, finished sums not counted, are before each chunk and in all: int64 (chunks + 1,)."""
     chunks = np.arange((collective.sums or collective.chunks) + 1, dtype=np.int64)
-    return starts(collective.is_used(chunks[:-1])) if collective.relays else chunks
+    return starts(collective.is_used(chunks[:-1])) if collective.relays else chunks  # chunks of relays have no bytes
 
 
 def block_of(collective: Collective, data: int, item: int = 1) -> int:
@@ -177,12 +179,14 @@ def longest_messages(model: Model, step: Ints, pace: Ints, *, chunks: Ints, carr
         sent = np.zeros(total, bool)
         for each in np.unique(pace).tolist():
             some, stride = pace == each, max(each, 1)  # by remainder of the step, the sends of a pace in each turn
+            # a row of pace T is a run in its remainder modulo T: begun less over, summed up, are those under way
             turns = -(-total // stride) + 1
             ends = (step[some] % stride * turns + step[some] // stride + over for over in (0, count[some]))
             begun, over = (np.bincount(at, minlength=stride * turns + 1) for at in ends)
             sent |= (np.cumsum(begun - over)[:-1].reshape(stride, turns).T.reshape(-1) > 0)[:total]
         return under_way(sent.astype(np.int64), model.latency)
     at = np.repeat(step, count) + places(count) * np.repeat(pace, count)
+    # one message: an arc and a step
     key, which = np.unique(np.repeat(carrier, count) * (total + 1) + at, return_inverse=True)
     together, sizes = np.zeros(len(key), np.int64), np.zeros(total, np.int64)
     np.add.at(together, which, np.repeat(np.where(pace > 0, np.minimum(chunks, 1), chunks), count))

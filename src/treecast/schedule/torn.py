@@ -57,11 +57,12 @@ class Torn:
         """The moves that are carried onto arcs that are not there."""
         arcs, rows, symmetry = arcs_of(self.base.network), self.moves.rows, symmetry_of(self.base)
         src, port = rows.src.astype(np.int64), rows.port.astype(np.int64)
+        # only rows whose arc the symmetry carries there can hit it
         orbit, found = symmetry.orbit_of(src, port), [np.empty(0, np.int64)]
         tail, by = arcs.tail[self.gone].astype(np.int64), arcs.port[self.gone].astype(np.int64)
         for u, p, of in zip(tail.tolist(), by.tolist(), symmetry.orbit_of(tail, by).tolist(), strict=True):
             some = np.flatnonzero(orbit == of)
-            at, element = symmetry.onto(src[some], u)
+            at, element = symmetry.onto(src[some], u)  # which elements carry the source to the tail
             row = some[at]
             there = symmetry.carry_port(element, src[row], port[row]) == p
             found.append((row * symmetry.order + element)[there])
@@ -72,7 +73,7 @@ class Torn:
         """The moves that are not sent: the hits, and those that wait for what others of them would bring."""
         order, (first, follower) = symmetry_of(self.base).order, self._followers
         cut = new = np.unique(self.hits)
-        while len(new):
+        while len(new):  # what waits for a cut move is cut, too
             row, element = np.divmod(new, order)
             of, entry = explode(first, row)
             new = np.setdiff1d(follower[entry] * order + element[of], cut)
@@ -88,6 +89,7 @@ class Torn:
         order = np.lexsort((rows.step + moves.late(moves.model), came))
         entry, first = np.unique(came[order], return_index=True)
         at = np.minimum(np.searchsorted(entry, left), max(len(entry) - 1, 0))
+        # a node's own data waits for nothing
         waits = np.flatnonzero((entry[at] == left) & (rows.src != np.array(moves.roots)[chunk // moves.part.chunks]))
         after = order[first[at[waits]]]
         return starts(np.bincount(after, minlength=len(rows))), waits[np.argsort(after, kind="stable")]
@@ -109,6 +111,7 @@ class Torn:
         numbers = numbers[~np.isin(numbers, self.cut)]
         parts = carry_keys(self.moves, numbers), self.alone
         columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()}
+        # numbered behind those of the moves
         columns["payload"] = np.concatenate([parts[0].payload, parts[1].payload + np.int64(len(parts[0].payloads))])
         columns["port"] = self._port(columns["src"].astype(np.int64), columns["port"].astype(np.int64))
         return Rows.of(Payloads.concatenated([part.payloads for part in parts]), **columns)
@@ -124,6 +127,7 @@ class Torn:
     def touched(self) -> Ints:
         """The moves of all runs of chunks of which some move is cut."""
         (which, element), payload = self._runs, self.moves.rows.payload
+        # moves by their payload
         by, start = np.argsort(payload, kind="stable"), starts(np.bincount(payload))
         of, entry = explode(start, which)
         return by[entry] * symmetry_of(self.base).order + element[of]

@@ -64,6 +64,7 @@ class Tree:
             return self.served
         child = np.flatnonzero(self.parent >= 0)
         above = self.parent[child]
+        # the order of siblings begins at the first port, and goes on cyclically
         port_order = (self.port[child].astype(np.int64) - self.first_port) % max(self.network.ports, 1)
         siblings = np.lexsort((port_order, above))
         first = starts(np.bincount(above, minlength=self.network.nodes))
@@ -81,6 +82,7 @@ class Tree:
     @cached_property
     def branch(self) -> Ints:
         """The child of the root above each node, or the node itself: int64 (N,); the root at the root."""
+        # children of the root, and the root, are their own tops
         top = np.where((self.parent < 0) | (self.parent == self.root), np.arange(self.network.nodes), self.parent)
         # each time round twice as far up
         while ((higher := top[top]) != top).any():
@@ -106,6 +108,7 @@ class Tree:
         up = np.full(network.nodes, -1, np.int64)
         below = self.order[1:].astype(np.int64)
         above = self.parent[below]
+        # by the cable of the arc down, so that parallel arcs are not taken for each other
         up[below] = network.port_of_cable(below, above, self.network.cable(above, self.port[below]))
         return up
 
@@ -127,7 +130,7 @@ class Tree:
     def preorder(self) -> NDArray[np.int32]:
         """Return the nodes of the tree, whole subtrees one after another: int32; siblings in order."""
         nodes = np.empty_like(self.order)
-        nodes[self.places[self.order]] = self.order
+        nodes[self.places[self.order]] = self.order  # the inverse of places
         return nodes
 
     def children(self, node: int) -> list[int]:
@@ -140,6 +143,7 @@ class Tree:
         way = [node]
         while way[-1] != self.root:
             way.append(int(self.parent[way[-1]]))
+            # a way of more nodes than there are goes round
             if way[-1] < 0 or len(way) > self.network.nodes:
                 raise ScheduleError(f"the tree does not lead from the root to node {self.network.label(node)}")
         return way[::-1]
@@ -249,6 +253,7 @@ class TreeSet:
             # the kernel follows every node to the root: relays outside hang there for as long as that takes
             whole = np.where(outside, self.root, parent) if outside.any() else parent
             off = depths(read_only(whole, np.int32), self.root, depth[tree])
+            # a node of the tree may hear from a relay that is outside of it
             if outside.any() and outside[parent[parent >= 0]].any():
                 off = int(np.flatnonzero((parent >= 0) & outside[parent])[0])
             if off >= 0:
@@ -302,7 +307,7 @@ def find_shared_arc(trees: TreeSet) -> tuple[int, int] | None:
     """
     tree, node = np.nonzero(trees.parent >= 0)
     arc = trees.network.arc(trees.parent[tree, node], trees.port[tree, node])
-    again = np.delete(np.arange(len(arc)), np.unique(arc, return_index=True)[1])
+    again = np.delete(np.arange(len(arc)), np.unique(arc, return_index=True)[1])  # all but the first of each arc
     return (int(tree[again[0]]), int(node[again[0]])) if len(again) else None
 
 
@@ -316,7 +321,7 @@ def find_meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
     from treecast.schedule.kernels.trees import sharing
 
     parent, ends = read_only(trees.parent, np.int32), trees.network.ranks
-    used = np.full(2 * trees.network.nodes, -1, np.int32)
+    used = np.full(2 * trees.network.nodes, -1, np.int32)  # numbers of nodes, and N more for arcs from the root
     needs = nodes_needed(parent, trees.root)
     v, tree, w = sharing(parent, needs, np.arange(len(trees)), used, trees.root, ends, 0, len(ends))
     return None if v < 0 else (int(v), int(tree), int(parent[tree, w]))
