@@ -46,6 +46,7 @@ def of_bounds(
         for bound in known
         if (steps := proven(bound.certificate, collective, network, copies, model)) is not None
     ]
+    # the most steps, by the fewest prices
     return max(found, key=lambda proof: (proof.steps, -len(proof.prices)), default=None)
 
 
@@ -76,6 +77,7 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
     )
     work = len(ends_of) * network.nodes * network.arcs
     if (
+        # the theorem is not for these
         refused
         or network.nodes > _MOST_NODES
         or work > _MOST_WORK
@@ -94,6 +96,7 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
     # 3. What all data pays, and how many steps can be sold for that.
     if collective.demand is not None:
         paid = _paid_by_classes(collective.demand, every)
+    # prices for each step: sends in time
     elif len(every) > 1:
         paid = _paid_in_time(collective, network, every, roots)
     else:
@@ -103,6 +106,7 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
     if len(every) == 1:
         return _until_sold(collective.messages * copies * paid, collective, every[0], cables, model)
     sold = sum(_sold(priced, cables, model) for priced in every)
+    # all that the steps sell is less than what the data pays
     return len(every) + 1 if collective.messages * paid > sold else None
 
 
@@ -117,13 +121,16 @@ def _until_sold(needed: int, collective: Collective, arcs: list[_Arc], cables: l
         return None
     ways, far = arcs, dict[int, int]()
     if not kind.all_source and not kind.results:
+        # data to the root comes backwards from it
         ways = _turned(arcs) if kind.adds or kind.direction == "to" else arcs
         far = _hops({collective.root}, ways)
         last = max(far.values())
     while needed > 0 and count < last:
+        # arcs that the data cannot have reached sell nothing yet
         near, dearest = [(u, v, price if far.get(u, last) <= count else 0) for u, v, price in ways], dict[int, int]()
         for u, _, price in near:
             dearest[u] = max(dearest.get(u, 0), price)
+        # over one port the number of those who have it doubles at most
         few = sum(sorted(dearest.values(), reverse=True)[: 2**count]) if model.ports == "one" else most
         needed, count = needed - min(few, _sold(near, cables, model)), count + 1
     return count - (-max(0, needed) // most)
@@ -140,11 +147,13 @@ def _paid_in_time(collective: Collective, network: Network, steps: list[list[_Ar
         return None
     wanted = collective.targets or tuple(network.ranks.tolist())
     back = [_turned(arcs) for arcs in reversed(steps)]  # sums are broadcasts backwards
+    # a sum and its results are two errands
     sorts = [(back, steps)] * kind.adds + [(steps, back)] * (kind.results or not kind.adds)
 
     def paid(root: int) -> int | None:
         total = 0
         for ways, others in sorts:
+            # results wait until the farthest contribution is there
             wait = _farthest(root, others[0], wanted) if kind.adds and kind.results else 0
             cost = None if wait is None else _errands({root}, ways, wanted, wait)
             if cost is None:
@@ -153,6 +162,7 @@ def _paid_in_time(collective: Collective, network: Network, steps: list[list[_Ar
         return total
 
     if kind.results and kind.all_source:
+        # whoever owns a sum: the cheapest owner
         costs = [cost for owner in range(network.nodes) if (cost := paid(owner)) is not None]
         return network.rank_count * min(costs) if len(costs) == network.nodes else None
     sizes: list[int] = collective.sizes().tolist() if collective.lengths is not None else [1] * network.nodes
@@ -171,14 +181,16 @@ def _errands(roots: set[int], steps: list[list[_Arc]], wanted: Sequence[int], wa
     arcs, total = steps[0], 0
     far = _hops(roots, arcs)
     for v in far:
+        # who is reached without v
         near = _hops(roots - {v}, [arc for arc in arcs if v not in arc[:2]])
         behind = [z for z in wanted if z not in near]
         if v in roots or not behind:
             continue
         rest = _farthest(v, arcs, behind)
         entering = [a for a, (u, head, _) in enumerate(arcs) if head == v and u in near]
-        if rest is None:
+        if rest is None:  # some node is not reached at all
             return None
+        # not before the tail can have it, and not later than lets the farthest behind v hear
         costs = [steps[t][a][2] for a in entering for t in range(far[arcs[a][0]] + wait, len(steps) - rest)]
         if not costs:
             return None
@@ -225,7 +237,7 @@ def _paid_by_classes(demand: Demand, steps: list[list[_Arc]]) -> int | None:
     """
     total, arcs, back = 0, steps, [_turned(each) for each in reversed(steps)]
     for size, parts, wants in demand.merged().numbered():
-        if len(parts) == 1:
+        if len(parts) == 1:  # a copy: one class of holders
             ways = [(arcs, set(parts[0]), list(wants))]
         else:
             givers = [part[0] for part in parts]
@@ -238,6 +250,7 @@ def _paid_by_classes(demand: Demand, steps: list[list[_Arc]]) -> int | None:
         known = [each for each in paid if each is not None]
         if len(known) < len(paid):
             return None
+        # each way is a bound: the dearest counts
         total += size * max(known)
     return total
 
@@ -248,7 +261,7 @@ def _in_turns(roots: set[int], ends: list[int], arcs: list[_Arc]) -> int | None:
     while waiting:
         again = list[tuple[int, int]]()
         for _, end in sorted(waiting):
-            if (some := left.behind(end)) & roots:
+            if (some := left.behind(end)) & roots:  # paid already
                 continue
             paid = left.enter(some)
             if paid is None:
@@ -283,7 +296,7 @@ class _Left:
         entering = [a for v in some for a in self._into.get(v, []) if self._arcs[a][0] not in some]
         low = min((self._left[a] for a in entering), default=None)
         for a in entering:
-            self._left[a] -= low or 0
+            self._left[a] -= low or 0  # so that nothing is paid for twice
         return low
 
 

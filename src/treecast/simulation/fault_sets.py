@@ -40,8 +40,10 @@ class FaultSets:
             nodes = [u for u in range(network.nodes) if u != spared]
         if not kind.endswith("nodes"):
             every = arcs_of(network)
+            # of a link one arc counts, the one from the lower node
             back, ahead = network.arc(every.head, network.back(every.tail, every.port)), every.tail < every.head
             links = (network.back(every.tail, every.port) >= 0) & kind.endswith("links")
+            # a link is both of its arcs; others have one
             arcs = np.stack([network.arc(every.tail, every.port), np.where(links, back, -1)])[:, ~links | ahead]
         self.node = np.append(np.array(nodes, np.int64), np.full(arcs.shape[1], -1))
         self.arcs = np.append(np.full((len(nodes), 2), -1), arcs.T, axis=0)
@@ -94,7 +96,7 @@ def draw_sets(random: np.random.Generator, elements: int, count: int, size: int)
     """Return ``count`` random sets of ``size`` of ``0 … elements-1``, each as likely as any other: int64 (count, size)."""
     sets = np.full((count, size), -1, np.int64)
     for place, most in enumerate(range(elements - size, elements)):  # Floyd's way to draw without repeats
-        drawn = random.integers(most + 1, size=count)
+        drawn = random.integers(most + 1, size=count)  # one of 0 … most, and ``most`` itself where that is taken
         taken = (sets[:, :place] == drawn[:, None]).any(axis=1)
         sets[:, place] = np.where(taken, most, drawn)
     return sets
@@ -124,6 +126,7 @@ class SetReplay:
         if schedule.initiator is not None:
             # its atoms go first: nodes send others from when they have the first of them
             first, stop = atoms.of_source(schedule.collective, schedule.initiator)
+            # the initiator's atoms are the last of those up to ``stop``: turned to the front
             order, own = np.roll(order[:stop], stop - first), stop - first
             order = np.concatenate([order, np.arange(stop, len(atoms))])
         # arrays that can be written to, as those that another process is sent: the compiler tells them from others
@@ -135,7 +138,7 @@ class SetReplay:
         self.bounds = atoms.bounds
         self.work = 2 * len(row) + network.nodes * (len(atoms) + 1) + network.nodes * network.ports
         by_move = moves.start, np.arange(len(row)), moves.time, src, dst, arc, late[row], moves.coming(late)
-        sizes = network.nodes, network.nodes * network.ports + 1
+        sizes = network.nodes, network.nodes * network.ports + 1  # one more: no arc
         back = back[row] if len(back) else back.copy()
         self._given = (node, arcs), by_move, sizes, back, order, own, given, wanted
 

@@ -127,9 +127,11 @@ def wanted(collective: Collective, faults: Faults) -> Holdings:
     living = ~np.isin(holdings.node, list(faults.nodes))
     node, first, stop = holdings.node[living], holdings.first[living], holdings.stop[living]
     dead = [node for node, step in faults.nodes.items() if step == 0]
+    # every node gives to a sum, so it is wanted whoever is dead
     if (collective.sums and collective.demand is None) or not dead:
         return Holdings(node, first, stop)
     ends = collective.ends()  # between two of them all chunks come from one node
+    # runs of blocks of which some giver lived
     begins, behind = (ends[place] for place in runs(~collective.lost(dead)))
     low = np.searchsorted(behind, first, side="right")  # the first of the parts that were ever there that a range meets
     count = np.searchsorted(begins, stop, side="left") - low
@@ -218,6 +220,7 @@ def faults_of(network: Network, given: Failing) -> Faults | None:
         try:
             (network if name in network else whole_of(network)).node(name)
         except NetworkError:
+            # it names two nodes, or none
             if not any(sign in name for sign in "->"):
                 raise
             links.append(text)
@@ -238,7 +241,7 @@ def _at_step(text: str) -> tuple[str, int]:
     name, at, step = text.rpartition("@")
     if not at:
         return text, 0
-    if not (step.isascii() and step.isdigit() and len(step) < 10):
+    if not (step.isascii() and step.isdigit() and len(step) < 10):  # digits of any length are no step
         raise FaultError(f"{text!r} names no fault: write NODE or NODE@STEP, as in {name or 17}@5")
     return name, int(step)
 

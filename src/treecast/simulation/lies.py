@@ -112,13 +112,14 @@ class _Since:
         self.nodes, self.arcs = (defaultdict[int, list[tuple[int, int]]](list) for _ in range(2))
         for number, these in enumerate(cases):
             for node, step in these.nodes.items():
-                self.nodes[node].append((step, 1 << number))
+                self.nodes[node].append((step, 1 << number))  # a bit a case, with its step
             for (node, port), step in these.arcs.items():
                 self.arcs[int(schedule.network.arc(node, port))].append((step, 1 << number))
 
     def at(self, step: int) -> tuple[dict[int, int], dict[int, int]]:
         """Return the bits of the cases in which each node, and each arc, does it at a step."""
         nodes, arcs = (
+            # all cases in which it has begun
             {one: sum(bit for since, bit in entries if since <= step) for one, entries in these.items()}
             for these in (self.nodes, self.arcs)
         )
@@ -131,7 +132,7 @@ _Copy = tuple[int, int]
 
 def _joined(old: _Copy, there: int, false: int) -> _Copy:
     """Return a copy with another one, where there was none before."""
-    new = there & ~old[0]
+    new = there & ~old[0]  # only where no copy had come: the first counts
     return old[0] | new, old[1] | false & new
 
 
@@ -172,7 +173,7 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
             )
         )
         for u, v, tree, chunk, arc, when in zip(*columns, strict=True):
-            if u == source[chunk]:
+            if u == source[chunk]:  # the source has the true data in all cases
                 there, false = every, 0
             elif (got := by_tree.get((u, chunk))) is None:
                 continue
@@ -180,7 +181,7 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
                 there, false = got.get(tree, (0, 0))
                 if schedule.copies == 1:
                     there, false = _joined((there, false), *any_tree[u, chunk])
-                false |= liar.get(u, 0)
+                false |= liar.get(u, 0)  # a liar alters whatever it passes on
             there &= ~(gone.get(u, 0) | cut.get(arc, 0) | gone.get(v, 0))
             under_way[when].append((v, chunk, tree, there, (false | lying_arc.get(arc, 0)) & there))
     arrive(NEVER)

@@ -84,6 +84,7 @@ class Trace(Described):
         first = int(self.arrival[atom, node])
         if first == NEVER:
             return None
+        # later chunks of an atom follow by its shift
         return first if first == 0 else first + place * int(self.atoms.shift[atom])
 
     @cached_property
@@ -100,6 +101,7 @@ class Trace(Described):
         node, atom = self._wanted
         without = self.arrival[atom, node] == NEVER
         bounds, found = self.atoms.bounds, list[tuple[int, int, int]]()
+        # ranges that touch become one
         for v, a in sorted(zip(node[without].tolist(), atom[without].tolist(), strict=True)):
             if found and found[-1][0] == v and found[-1][2] == bounds[a]:
                 found[-1] = (v, found[-1][1], int(bounds[a + 1]))
@@ -122,6 +124,7 @@ class Trace(Described):
         """The step from which each node has all that it wants: int64 (N,); NEVER, 2^31 - 1, where it fails or lost something."""
         node, atom = self._wanted
         first = self.arrival[atom, node].astype(np.int64)
+        # an atom is whole when its last chunk is there
         last = np.where(first > 0, first + (self.atoms.steps - 1)[atom], 0)
         done = np.zeros(self.schedule.network.nodes, np.int64)
         np.maximum.at(done, node, np.where(first == NEVER, NEVER, last))
@@ -137,6 +140,7 @@ class Trace(Described):
     def steps(self) -> int:
         """The number of steps until the last send that takes place has arrived."""
         late = self.schedule.late(self.schedule.model)[self.moves.row]
+        # when the last chunk of each move has arrived
         end = self.moves.time + self.atoms.steps[self.moves.atom] - 1 + late
         return int(end[self.moved].max(initial=0))
 
@@ -211,6 +215,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     network, rows, collective = schedule.network, schedule.rows, schedule.collective
     atoms = cut_into_atoms(schedule)
     found = find_moves(schedule, atoms)
+    # faults from the start hit all chunks of an atom alike
     dies = sorted({step for step in (*faults.nodes.values(), *faults.arcs.values()) if step > 0})
     if dies:
         atoms = cut_into_atoms(schedule, _times_of_change(atoms, found, dies))
@@ -221,7 +226,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
         raise ScheduleError(f"{network.nodes:,} nodes x {len(atoms):,} runs of chunks are too many to replay")
     arrival = np.full((len(atoms), network.nodes), NEVER, np.int32)
     via = np.full((len(atoms), network.nodes), -1, np.int64)
-    moved = np.zeros(len(found.row), np.bool_)
+    moved = np.zeros(len(found.row), np.bool_)  # whether each move took place
     arc, late = network.arc(rows.src, rows.port), schedule.late(schedule.model)
     columns = (found.row, found.time, rows.src, rows.dst, arc, late, node_dies, arc_dies)
     begins = np.zeros(network.nodes, np.int32)
@@ -236,6 +241,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
             found.start[: sums + 1], *columns, found.coming(late), adds, shared, arrival[:sums], via[:sums], moved
         )
     # 4. Other data is where it begins; finished sums are where they are completed.
+    # who is dead from the start has nothing
     alive = (node_dies[node] > 0) & (atom >= sums)
     arrival[atom[alive], node[alive]] = 0
     if collective.shared:  # who is told nothing has all contributions in the end
@@ -272,6 +278,7 @@ def _times_of_change(atoms: Atoms, found: AtomMoves, dies: list[int]) -> Ints:
     for a in np.flatnonzero((atoms.shift > 0) & (atoms.lengths > 1)).tolist():
         times = np.unique(found.time[found.start[a] : found.start[a + 1]])
         for step in dies:
+            # rounded up: the first chunk that moves at the step or later
             place = -((times - step) // atoms.shift[a])
             cuts.append(atoms.bounds[a] + place[(place > 0) & (place < atoms.lengths[a])])
     return np.concatenate(cuts)

@@ -75,7 +75,7 @@ class FaultGroup:
         n, whole = len(self), most == len(self)
         table = np.zeros((1 if whole else n + 1, most + 1))
         row = table[-1]
-        row[0] = 1.0
+        row[0] = 1.0  # behind the last element none fail
         # a row for e + 1 becomes that for e: either element e does not fail, or it does and one fewer behind it
         for e in range(n - 1, -1, -1):
             p = self.probability[e]
@@ -92,9 +92,11 @@ class FaultGroup:
             return np.ones(count) / comb(len(self), size)
         p, certain = self.probability, self.probability == 1
         free = ~certain
+        # p / (1 - p) for each that fails, times 1 - p for all: by logarithms
         ratio, rest = np.zeros(len(self)), float(np.log1p(-p[free]).sum())
         ratio[free] = np.log(p[free]) - np.log1p(-p[free])
         weights = np.exp(ratio[sets].sum(axis=1) + rest - log(self.sizes[size]))
+        # what fails for certain is in every set
         return np.where(certain[sets].sum(axis=1) == certain.sum(), weights, 0.0)
 
     def draw(self, random: np.random.Generator, count: int, size: int) -> Ints:
@@ -108,6 +110,7 @@ class FaultGroup:
         for e, p in enumerate(self.probability.tolist()):
             # element by element: chosen as often as it is among sets with so many left to choose
             fewer = np.maximum(left - 1, 0)
+            # given how many are left, so that each set is drawn as often as it is likely
             chosen = (left > 0) & (random.random(count) * after[e, left] < p * after[e + 1, fewer])
             sets[chosen, size - left[chosen]] = e
             left -= chosen
@@ -153,9 +156,11 @@ class Elements:
         before = 0
         # a number for all groups is one of each, like digits
         for group, size in zip(self.groups, faults, strict=True):
+            # so many sets of the groups behind
             within //= comb(len(group), size)
             own = rank // within % comb(len(group), size)
             low = int(own.min())
+            # only the sets between the least and the greatest number
             sets = sets_in_order(len(group), low, int(own.max()) + 1, size)[own - low]
             columns.append(sets + before)
             weights *= group.weigh(sets)

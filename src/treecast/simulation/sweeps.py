@@ -145,6 +145,7 @@ def sweep(
         raise FaultError("a sum has one copy and survives no fault: there are no sets of faults to try")
     choices = FaultSets(schedule, kind)
     if most is None:
+        # a liar takes two copies: one that is wrong, and one to outvote it
         most = max(0, schedule.copies - 1 - 2 * liars)
     chosen = _with_liars(schedule, choices, (most, liars), sample, seed) if liars else None
     total, batches = chosen or _of_faults(schedule, choices, most, sample, seed)
@@ -208,7 +209,7 @@ def _try_all(batches: Iterable[_SetBatch], total: int, keep_going: bool, executo
             ]
         first = next((tally.first for tally in done if tally.first), None)
         found = _SweepTally(sum(tally.tried for tally in done), sum(tally.failing for tally in done), first)
-        if first and not keep_going:
+        if first and not keep_going:  # smaller sets come first, so the counterexample is a small one
             break
     return found
 
@@ -243,6 +244,7 @@ def _of_faults(
 
     def batches() -> Iterator[_SetBatch]:
         for count, sets in parts:
+            # larger tasks where there are very many
             block = _BLOCK if count < 10**8 else 8 * _BLOCK
             tasks = [(start, min(start + block, count)) for start in range(0, count, block)]
             yield _SetBatch(_Trial(replay, choices, sets), tasks, block, count, "fault sets")
@@ -279,6 +281,7 @@ def _with_liars(
             f"a set cannot have {most} faults and {liars} liars: there are {choices.elements} {choices.kind} that can fail or lie"
         )
     every = [(c, n) for c in range(most + 1) for n in range(liars + 1)]
+    # the dead first, then the liars among the others
     total = sample or sum(comb(choices.elements, c) * comb(choices.elements - c, n) for c, n in every)
     if sample is not None and sample < 1:
         raise FaultError(f"a sample needs at least 1 set, not {sample}")

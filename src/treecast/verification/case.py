@@ -55,6 +55,7 @@ class StreamColumns(NamedTuple):
 
     def at(self, resource: NDArray[Any]) -> NDArray[Any]:
         """Return a number for a resource of each row at the remainder of each stream: those of different ones never meet."""
+        # resource and remainder in one number
         return self.of(resource) if self.period == 1 else self.of(resource) * np.int64(self.period) + self.remainder
 
 
@@ -81,6 +82,7 @@ class Case:
 
     def affordable(self, cells: int) -> bool:
         """Return whether a table of so many cells is in proportion to the rows, or small."""
+        # a hostile file must not ask for memory that its rows do not pay for
         return cells <= min(_MOST_CELLS, max(_FREE_CELLS, _CELLS_PER_ROW * len(self.rows)))
 
     def afford(self, cells: int, subject: str) -> None:
@@ -98,7 +100,7 @@ class Case:
         """The atoms of the schedule; few enough for a table of nodes and atoms where the rules need one."""
         asked = None if self._asked is None else np.concatenate([self._asked[0], sum(self._asked)])
         atoms = cut_into_atoms(self.schedule, asked, few=asked is not None)
-        if not self.part.personal:
+        if not self.part.personal:  # personal chunks want no such table: one node gives, one gets
             self.afford(self.nodes * len(atoms), f"{self.nodes:,} nodes x {len(atoms):,} runs of chunks")
         return atoms
 
@@ -125,6 +127,7 @@ class Case:
         rows = self.rows
         if self.model.arcs:
             return self._with_gaps()
+        # a period longer than the schedule would tell nothing more
         period = min(lcm(*np.unique(rows.pace[rows.pace > 1]).tolist()), max(self.schedule.steps, 1))
         if period == 1:
             return StreamColumns(
@@ -136,7 +139,7 @@ class Case:
             )
         # 1. How many streams each row is.
         chunks, pace = rows.messages, np.maximum(rows.pace, 1)
-        apart = np.where(period % pace == 0, period // pace, chunks)
+        apart = np.where(period % pace == 0, period // pace, chunks)  # chunks of one stream are so far apart in the row
         count = np.minimum(chunks, apart)
         self.afford(int(count.sum()), f"streams whose paces have the common multiple {period:,}")
         # 2. Each begins with another chunk of the row, and goes on by whole periods.
@@ -144,19 +147,21 @@ class Case:
         step = rows.leaves(row, place)
         order = np.argsort(step, kind="stable")
         row, place, step = row[order], place[order], step[order]
+        # every ``apart``-th chunk, from ``place`` on
         steps = -(-(chunks[row] - place) // apart[row])
         return StreamColumns(row, (step // period).astype(np.int32), steps.astype(np.int32), step % period, period)
 
     def _with_gaps(self) -> StreamColumns:
         """Return the rows, for as long as they keep what they take; each chunk by itself where others may go between two."""
         gap, pace = self.model.ticks(self.rows.src, self.rows.dst)[0], self.rows.pace
+        # a stream at the pace of its arc leaves no gap for others
         count = np.where((pace > 0) & (pace != gap), self.rows.messages, 1)
         self.afford(int(count.sum()), "chunks of streams whose pace is not the gap of their arc")
         row, place = np.repeat(np.arange(len(self.rows)), count), places(count)
         step = self.rows.leaves(row, place)
         order = np.argsort(step, kind="stable")
         row, step = row[order], step[order]
-        steps = np.where(count[row] > 1, 0, self.rows.steps[row] - 1) + gap[row]
+        steps = np.where(count[row] > 1, 0, self.rows.steps[row] - 1) + gap[row]  # a chunk keeps its arc for its gap
         return StreamColumns(row, step.astype(np.int32), steps.astype(np.int32), np.zeros(len(row), np.int64), 1)
 
     def marked(self, row: Ints) -> NDArray[np.bool_]:
@@ -171,7 +176,7 @@ class Case:
         from treecast.verification.kernels.rules import arrivals
 
         table = np.full((self.nodes, len(self.atoms)), NEVER, np.int32)
-        table[self.atoms.table(self.part.given())] = 0
+        table[self.atoms.table(self.part.given())] = 0  # what a node begins with is there from step 0
         if self.part.shared:  # whoever has all contributions has a finished sum
             table[:, self.sums : 2 * self.sums] = self.joined[0]
         elif self.part.results:  # the owner has a finished sum when the last contribution is there
@@ -227,11 +232,12 @@ class Case:
 
         found, sums = find_moves(self.schedule, self.atoms), self.sums
         done, twice = np.full((self.nodes, sums), NEVER, np.int32), np.zeros(len(self.rows), np.bool_)
+        # 63 nodes a word, as in the kernel
         begins = np.zeros((self.nodes, -(-self.nodes // 63)), np.int64)
         begins[self.part.ranks, self.part.ranks // 63] = 1 << self.part.ranks % 63
         columns = (found.row, found.time, self.rows.src, self.rows.dst, self.late, found.coming(self.late))
         join(found.start[: sums + 1], *columns, begins, done, twice)
-        done[:, ~self.part.is_used(self.atoms.bounds[:sums])] = NEVER
+        done[:, ~self.part.is_used(self.atoms.bounds[:sums])] = NEVER  # sums that nobody gives to
         return done, twice
 
     @cached_property
@@ -253,14 +259,17 @@ class Case:
 
         one_root = self.schedule.orbit or not self.schedule.collective.all_source
         if not one_root or self.schedule.sparing or not self.affordable(self.trees * self.nodes):
-            return 0
+            return 0  # with several roots, or under silence, trees have no one depth
         depth = np.zeros((self.trees, self.nodes), np.int32)
+        # control flits may go against the tree
         src, dst, tree = self.rows.src, self.rows.dst, np.where(self.rows.control, np.int16(-1), self.rows.tree)
         if self.part.personal and self.model.buffered:
             ends = (dst, src) if self.part.direction == "to" else (src, dst)
+            # ways of single chunks that make no tree together
             if bool(trees_of_rows(*ends, self.nodes, tree).clash.any()):
                 return self._longest_way()
         if self.part.direction == "to":  # towards the root: look at it backwards
+            # the last to arrive first: so each tree grows from its root
             late = np.argsort(-(self.rows.step.astype(np.int64) + self.rows.steps), kind="stable")
             src, dst, tree = dst[late], src[late], tree[late]
         elif self.part.results:
@@ -294,6 +303,7 @@ class Case:
         root = first // part.chunks if self.schedule.orbit else part.source_of(first)
         first, stop = first - begin[root], stop - begin[root]
         columns = {name: column[row] for name, column in rows.columns().items()}
+        # chunks of other roots in the row went before
         columns["step"] = columns["step"] + pace * table.before[entry]
         columns["steps"] = (stop - first - 1) * pace + 1
         # 3. Those of each root, sorted as a schedule has them.

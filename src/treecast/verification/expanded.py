@@ -146,6 +146,7 @@ def _check_tolerance(plain: Schedule, sends: list[Send], broken: Break) -> None:
     for dead in map(set, combinations(things, plain.copies - 1)):
         has = {(v, c) for c, v in enumerate(source) if v not in dead}
         said, heard = set[tuple[int, int, int]](), set[tuple[int, int, int]]()
+        # all of a step decide by what was there before it
         for together in steps:
             now = [
                 (src, dst, chunk)
@@ -211,6 +212,7 @@ def _check_sums(plain: Schedule, sends: list[Send], late: Late, broken: Break) -
             if dst == owner[chunk]:
                 changed[chunk] = step
             elif collective.shared and has[dst, chunk] == everybody[chunk]:
+                # the first step in which it has all
                 whole.setdefault((dst, collective.sums + chunk), step)
         for send in of_sums.get(step, ()):
             _, src, dst, _, _, chunk, row = send
@@ -248,6 +250,7 @@ def _check_copies(plain: Schedule, sends: list[Send], late: Late, broken: Break)
     for step, src, dst, port, tree, chunk, row in sends:
         if tree >= 0:
             key = chunk if collective.personal else root_of(chunk)
+            # one source in a tree, or its ways would not be known
             if source.setdefault((key, tree, dst), src) != src:
                 broken("copies", row, f"row {row}: a second source of {label(dst)} in tree {tree}")
             by.setdefault((key, tree, dst), port)
@@ -271,6 +274,7 @@ def _check_copies(plain: Schedule, sends: list[Send], late: Late, broken: Break)
                 if (tree, chunk, node) in when:
                     way = [node]
                     key = chunk if collective.personal else root
+                    # a circle of sources has an end, too
                     while way[-1] != root and len(way) <= plain.network.nodes and (key, tree, way[-1]) in source:
                         way.append(source[key, tree, way[-1]])
                     ways.append(way)
@@ -278,6 +282,7 @@ def _check_copies(plain: Schedule, sends: list[Send], late: Late, broken: Break)
                     deepest = max(deepest, len(way) - 1)
             if len(ways) < plain.copies:
                 broken("copies", -1, f"chunk {chunk} reaches {label(node)} by {len(ways)} trees, not {plain.copies}")
+            # each pair of ways
             for one, other in combinations(needs, 2):
                 if one & other:
                     broken("copies", -1, f"two paths of chunk {chunk} to {label(node)} meet")

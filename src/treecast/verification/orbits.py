@@ -54,6 +54,7 @@ class Orbits:
 
     def arcs_at(self, node: NDArray[np.integer]) -> Ints:
         """Return a number for the arc that a copy of each row takes at a node to which the one of the row is carried: node 0."""
+        # the translation that carries the node to 0 carries the source here
         src = self.network.untranslate(node, self.rows.src)
         return src * self.network.ports + self.rows.port
 
@@ -100,6 +101,7 @@ class _OfTurns(Orbits):
         for i, turn in enumerate(symmetry.turns):
             if not np.array_equal(np.sort(turn.image), every) or not np.array_equal(is_rank[turn.image], is_rank):
                 raise ValueError(f"{turn.words} does not carry nodes to nodes, and ranks to ranks")
+            # arcs by their ends, before and after the turn
             moved = turn.image[arcs.tail] * network.nodes + turn.image[arcs.head]
             order = np.argsort(moved, kind="stable")  # parallel arcs go to parallel arcs in the order of their cables
             if not np.array_equal(moved[order], key[by_ends]):
@@ -108,10 +110,12 @@ class _OfTurns(Orbits):
             of_arcs[-1][order] = by_ends
             if not np.array_equal(_power(turn.image, turn.order), every):
                 raise ValueError(f"{turn.words}, {turn.order} times, is not the unit")
+            # both orders lead to the same nodes
             if any(not np.array_equal(turn.image[other], other[turn.image]) for other in images[:i]):
                 raise ValueError(f"{turn.words} does not commute with others")
         # 2. Each rank's orbit is as large as the group can be at most, so that is its size.
         self.of_node, self.of_arc = _orbits(images, network.nodes), _orbits(of_arcs, len(key))
+        # the size of each rank's orbit
         if (np.bincount(self.of_node)[self.of_node[network.ranks]] != self.order).any():
             raise ValueError(f"it does not carry each rank to {self.order:,} ranks")
 
@@ -142,6 +146,7 @@ class _OfTurns(Orbits):
 
     def partners(self) -> Ints:
         """Return the orbits of the arcs of rows, and of the arcs back: they tell the partners of a node that is not crowded."""
+        # an arc without one back has a number of its own
         return np.concatenate([self.arcs().orbit, np.where(self._back < 0, -1 - self._arc, self.of_arc[self._back])])
 
     @cached_property
@@ -159,6 +164,7 @@ class _OfTurns(Orbits):
 
     def _taken(self, of: Ints, which: NDArray[np.integer]) -> Taken:
         orbit = of[which]
+        # fewer in the orbit than elements: some element keeps it
         return Taken(orbit, np.bincount(of)[orbit] != self.order)
 
 
@@ -179,6 +185,7 @@ def _orbits(images: list[Ints], count: int) -> Ints:
         lower = first
         for image in images:
             lower = np.minimum(lower, lower[image])
+            # backwards along the permutation as well
             np.minimum.at(lower, image, lower.copy())
         lower = lower[lower]  # the first thing that is known of the first that is known
         if np.array_equal(lower, first):

@@ -118,6 +118,7 @@ class Report(Described):
     @property
     def ratio(self) -> float | None:
         """The steps as a multiple of the lower bound; None where no bound is known."""
+        # no bound on steps may be known
         least = best(list(self.bounds), "steps").value if any(bound.of == "steps" for bound in self.bounds) else None
         return None if least is None else self.steps / least if least else 1.0
 
@@ -285,6 +286,7 @@ def waking_of(schedule: Schedule) -> Waking | None:
     parent, row = first_controls(schedule, trees[0])
     broadcast = int(rows.step[row[parent >= 0]].max(initial=-1)) + 1
     up = rows.control & (parent[rows.src] == rows.dst)
+    # without certificates the collection takes no step
     done = int(rows.step[up].max(initial=broadcast - 1)) + 1
     above = np.where(parent >= 0, parent, part.root)
     depth = (parent >= 0).astype(np.int64)  # arcs to the node ``above``, which is twice as far each time

@@ -31,6 +31,7 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
     once, and the answer stays with it.
     """
     chosen = schedule.model if model is None else find_model(model)
+    # in the schedule itself: whoever lets it go lets the answers go
     known: dict[tuple[Model, str], dict[str, Any]] = vars(schedule).setdefault("_judged", {})
     if (chosen, method) not in known:
         known[chosen, method] = _judge(schedule, chosen, method)
@@ -66,7 +67,7 @@ def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
         lower = schedule_bounds(schedule, chosen)
     except PlanError:  # more copies are claimed than there can be: the rule says so
         lower = []
-    if chosen == schedule.model and proof is not None:
+    if chosen == schedule.model and proof is not None:  # a proof is for the machine of the plan
         lower = [*lower, proof]
     counts = {rule: count for rule, (count, _) in found.items()}
     seconds = time.perf_counter() - began
@@ -109,7 +110,7 @@ def _judge_proof(schedule: Schedule) -> tuple[Bound | None, str]:
     if proof is None:
         return None, ""
     steps = proven(proof.prices, schedule.collective, network, copies, schedule.model)
-    if steps is not None and steps >= proof.steps:
+    if steps is not None and steps >= proof.steps:  # the file may claim less than its prices prove
         traits = schedule.collective.traits
         owned = "if each sum has an owner" if traits.results and traits.all_source else ""
         given = f"for {copies} {apart(schedule.against)} paths" if copies > 1 else owned
