@@ -83,6 +83,7 @@ def _check_lengths(collective: "Collective") -> None:
             )
         if collective.lengths.flits[collective.root] and not collective.all_source:
             raise PlanError("the root sends itself nothing: its own length is 0")
+        # a row for each source where lengths are of pairs
         flits = collective.lengths.flits.reshape(-1, collective.nodes)
         if collective.relays and bool(
             flits[:, list(collective.relays)].any() or (len(flits) > 1 and flits[list(collective.relays)].any())
@@ -99,6 +100,7 @@ def _check_owners(collective: "Collective") -> None:
         takers = _takers(lambda kind: kind.results and kind.all_source)
         raise PlanError(f"owners of sums are chosen in an {takers}, and in nothing else")
     first = [chunk for chunk, _ in collective.owners]
+    # runs from sum 0 on, each behind the one before
     if first[0] or first != sorted(set(first)) or first[-1] >= collective.sums:
         raise PlanError("owners are given with the first sum of each run, in ascending order from sum 0")
     if not collective.shared and not all(0 <= node < collective.nodes for _, node in collective.owners):

@@ -200,7 +200,7 @@ class Collective:
     @property
     def _blocks(self) -> int:
         """The number of blocks of M chunks."""
-        return self.first_blocks * (2 if self.results else 1)
+        return self.first_blocks * (2 if self.results else 1)  # finished sums are blocks behind the sums
 
     def ends(self) -> Ints:
         """Return the chunk numbers at which a range that some node holds or wants begins or ends, in order: int64."""

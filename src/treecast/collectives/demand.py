@@ -178,6 +178,7 @@ class Demand:
         found = self._renamed(network)
         adds = np.diff(found.part) > 1
         of = np.repeat(np.arange(len(found)), np.diff(found.wants))  # the class of each wanter
+        # who holds a class, as pairs
         has = set(zip(*(column.tolist() for column in found.held), strict=True))
         pairs = zip(of.tolist(), found.want.tolist(), strict=True)
         # Who holds a copy does not want it. Who gives to a sum may well want it.

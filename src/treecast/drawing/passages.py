@@ -60,6 +60,7 @@ def find_received(trace: Trace) -> Received:
     order = np.lexsort((start, row))
     row, start, stop, length = row[order], start[order], stop[order], length[order]
     begins = np.ones(len(row), bool)
+    # a run goes on where the next atom comes no later than the pace of the row says
     begins[1:] = (row[1:] != row[:-1]) | (start[1:] >= stop[:-1] + np.maximum(trace.schedule.rows.pace[row[1:]], 1))
     run = np.flatnonzero(begins)
     if not len(run):
@@ -76,7 +77,7 @@ def find_spare(trace: Trace) -> tuple[Ints, Ints, Ints]:
     atom = moves.atom
     there = np.flatnonzero(trace.arrived & (atoms.bounds[atom] >= trace.schedule.part.sums))
     row, start, atom = moves.row[there], moves.time[there], atom[there]
-    fresh = trace.via[atom, rows.dst[row]] == row
+    fresh = trace.via[atom, rows.dst[row]] == row  # the first arrival at its receiver
     stop = start + atoms.steps[atom]
     key, of = np.unique(np.column_stack([row, start, stop]), axis=0, return_inverse=True)
     spare = np.bincount(of.ravel(), fresh, len(key)) == 0 if len(key) else np.zeros(0, np.bool_)
@@ -104,7 +105,7 @@ def moment_of(trace: Trace, step: int) -> Moment:
     shift, gone = trace.atoms.shift[atom], step - moves.time
     apart = np.maximum(shift, 1)
     now = np.flatnonzero((gone >= 0) & (gone < trace.atoms.steps[atom]) & (gone % apart == 0) & trace.moved)
-    count = np.where(shift[now] > 0, 1, size[atom[now]])
+    count = np.where(shift[now] > 0, 1, size[atom[now]])  # of a stream one chunk, else all at once
     which = np.repeat(now, count)
     first = trace.atoms.bounds[atom[which]] + gone[which] // apart[which]
     rows = trace.schedule.rows
@@ -123,7 +124,7 @@ def _has(trace: Trace, step: int) -> Ints:
     done = trace.completion
     has = np.where(trace.arrival.min(axis=0, initial=NEVER) <= step, SOME, NOTHING)
     has[(done > 0) & (done <= step)] = ALL
-    dies = np.full(len(has), NEVER)
+    dies = np.full(len(has), NEVER)  # beyond all steps: it lives
     dies[list(trace.faults.nodes)] = list(trace.faults.nodes.values())
     has[dies <= step] = DEAD
     return has.astype(np.int64)
@@ -238,6 +239,7 @@ class MessageStreams:
             shown[rows] = True
             piece = Pieces(*(column[shown[piece.row]] for column in piece))
         some = lengths.sequence[lengths.flits[lengths.sequence] > 0]  # in the order of their flits
+        # which messages each piece meets: several where a range goes over their ends
         low = np.searchsorted(lengths.stop[some], piece.first, side="right")
         count = np.searchsorted(lengths.first[some], piece.stop, side="left") - low
         if (total := int(count.sum())) > _MOST_PASSAGES:
@@ -267,8 +269,9 @@ class MessageStreams:
         order = np.lexsort((step, below, tree))
         again = np.zeros(len(control), bool)
         mine = order[down[order]]
+        # told once more over the same link, in the same tree
         again[mine[1:]] = (below[mine[1:]] == below[mine[:-1]]) & (tree[mine[1:]] == tree[mine[:-1]])
-        told = TOKEN if not down.all() or again.any() else WAKE_UP
+        told = TOKEN if not down.all() or again.any() else WAKE_UP  # reports or orders: the first word is a token
         kind = np.where(~down, CERTIFICATE, np.where(again, ORDER, told))
         depth, branch = self._where(tree, below)
         return Controls(step, below, depth, branch, kind)

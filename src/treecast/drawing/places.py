@@ -35,7 +35,7 @@ def places_of(network: Network, root: int) -> tuple[Ints, Ints]:
     points = layout_of(network, root).points
     low, high = points.min(axis=0), points.max(axis=0)
     scaled = (points - low) / np.maximum(high - low, 1e-9)
-    scaled[:, high - low < 1e-9] = 0.5
+    scaled[:, high - low < 1e-9] = 0.5  # all in one line: in the middle
     whole = np.rint(scaled * _SIZE).astype(np.int64)
     return whole[:, 0], whole[:, 1]
 
@@ -54,6 +54,7 @@ def layout_of(network: Network, root: int) -> NodeLayout:
         return NodeLayout(_on_grid(coordinates, wraps=False), True)
     if network.relays is not None:
         return NodeLayout(_in_layers(network, _by_kind(network), falling=True), False)
+    # a tree: one link less than nodes
     if network.arcs == 2 * (network.nodes - 1) and network.connected:
         return NodeLayout(_in_layers(network, _hops(network, np.array([root])), falling=False), False)
     if network.nodes <= _MOST_STRESSED:
@@ -87,6 +88,7 @@ def _on_grid(coordinates: Ints, wraps: bool) -> Places:
 
 def _snake(place: Ints) -> Places:
     """Return a path in lines, to and fro, so that it fills a page."""
+    # about twice as wide as high
     wide = max(1, int(np.ceil(np.sqrt(len(place) * 2.0))))
     line, along = np.divmod(place, wide)
     return np.stack([np.where(line % 2 == 0, along, wide - 1 - along), line * 1.0], axis=1)
@@ -106,6 +108,7 @@ def _nested(network: Network) -> Places | None:
         larger, heads = _grown(network, neighbor[:, : port + 1], members)
         if len(heads) == 0:
             return None
+        # two ports that make a ring of more than four nodes are drawn as one
         if depth == 1 and len(members) == 2 and len(larger) > 4:
             ring, around = _ring(neighbor)
             if np.array_equal(ring, larger):
@@ -158,7 +161,7 @@ def _arranged(copies: int, depth: int, size: Places) -> Places:
         far = float(size[depth % 2]) + 1.0 + 0.15 * depth
         return np.array([[0.0, 0.0], [far, slant] if depth % 2 == 0 else [slant, far]])
     apart = max(float(size.max()) * 1.55, 1.0)
-    return circle(copies) * (apart * 0.5 / np.sin(np.pi / copies))
+    return circle(copies) * (apart * 0.5 / np.sin(np.pi / copies))  # so far out that neighbours do not touch
 
 
 def _hops(network: Network, starts: Ints) -> Ints:
@@ -200,7 +203,7 @@ def _in_layers(network: Network, layer: Ints, falling: bool) -> Places:
     """
     (_, dst, src, *_), x = arcs_of(network), np.zeros(network.nodes)
     shortest, found = np.inf, x
-    for turn in range(12):
+    for turn in range(12):  # downwards and upwards by turns
         for at in range(int(layer.min()), int(layer.max()) + 1)[:: 1 if turn % 2 else -1]:
             mine = np.flatnonzero(layer == at)
             if turn == 0:
@@ -222,7 +225,7 @@ def _by_distance(network: Network) -> Places:
     nodes = np.arange(network.nodes)
     far = np.stack([_hops(network, np.array([u])) for u in nodes]).astype(np.float64)
     far = np.maximum((far + far.T) / 2, 1e-9)
-    weight = 1 / np.maximum(far, 0.5) ** 2
+    weight = 1 / np.maximum(far, 0.5) ** 2  # near pairs count most
     np.fill_diagonal(weight, 0)
     points: Places = circle(network.nodes) * far.max() / 2
     for _ in range(_TURNS):

@@ -53,7 +53,7 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
         when = " (root)" if row is None else f" @{rows.step[row] + (schedule.part.direction != 'to')}"
         lines.append(branch + network.label(node) + when + flits)
         children = drawn.children.get(node, [])
-        for child in reversed(children):
+        for child in reversed(children):  # a stack: the first child is drawn first
             last, port = child == children[-1], int(rows.port[drawn.row[child]])
             twig = (corner if last else tee) + dash + (network.port_name(port) + dash if port >= 0 else "") + " "
             waiting.append((child, margin + twig, margin + (" " if last else bar).ljust(len(twig))))
@@ -110,6 +110,7 @@ def _cells(trace: Trace, nodes: int, steps: int) -> tuple[Ints, Ints]:
     runs, rows = find_received(trace), trace.schedule.rows
     shown = np.flatnonzero((rows.dst[runs.row] < nodes) & (runs.start < steps))
     pace = np.maximum(rows.pace[runs.row[shown]], 1)
+    # a paced row delivers in every pace-th step
     length = -(-(np.minimum(runs.stop[shown], steps) - runs.start[shown]) // pace)
     row = np.repeat(runs.row[shown], length)
     step = places(length) * np.repeat(pace, length) + np.repeat(runs.start[shown], length)
@@ -174,7 +175,7 @@ def completion_text(trace: Trace, ascii: bool = False, width: int = 40, max_line
     lines = [f"from step  complete, of {count_of(living, 'living ' + trace.schedule.collective.member)}"]
     for i in shown.tolist():
         eighths = int(total[i]) * width * 8 // living
-        part = "" if ascii or not eighths % 8 else "▏▎▍▌▋▊▉"[eighths % 8 - 1]
+        part = "" if ascii or not eighths % 8 else "▏▎▍▌▋▊▉"[eighths % 8 - 1]  # no sign for nothing
         lines.append(f"{int(at[i]):9}  {('#' if ascii else '█') * (eighths // 8) + part:{width}} {int(total[i])}")
     never = living - len(done[done < NEVER])
     if never:
@@ -217,6 +218,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     place = np.full(network.nodes, -1)
     place[shown] = np.arange(len(shown))
     # 2. How many steps share a column, and what stands in each.
+    # rounded up: no column is left over
     scale = -(-schedule.steps // max_steps) or 1
     controls = streams.controls()
     passages = streams.passages(np.flatnonzero(~rows.control & (place[streams.ends[1]] >= 0)))

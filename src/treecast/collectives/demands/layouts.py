@@ -67,6 +67,7 @@ class RankMesh(NamedTuple):
         >>> RankMesh.of("tp4,dp2")
         RankMesh(names=('tp', 'dp'), sizes=(4, 2))
         """
+        # no axis of 0, and none of millions
         found = [re.fullmatch(r"([a-z]+)([1-9][0-9]{0,5})", word.strip()) for word in text.split(",")]
         if not all(found):
             raise PlanError(f"{text!r} is no mesh: write axes with their sizes, neighbours first, as in tp4,pp2,dp2")
@@ -214,7 +215,7 @@ def _stage(mesh: RankMesh, layer: int, layers: int) -> int:
 
 def _cut(low: Ints, high: Ints, parts: int, place: Ints) -> tuple[Ints, Ints]:
     """Return the part of ranges at a place, as ``torch.chunk`` cuts."""
-    each = -(-(high - low) // parts)
+    each = -(-(high - low) // parts)  # rounded up, as torch.chunk does
     return np.minimum(high, low + place * each), np.minimum(high, low + (place + 1) * each)
 
 
@@ -226,7 +227,7 @@ def _boxes(mesh: RankMesh, tensor: Tensor, stage: int) -> tuple[Ints, Ints]:
     for axis, (name, parts) in enumerate(zip(mesh.names, mesh.sizes, strict=True)):
         dimension = {"tp": tensor.tp, "ep": tensor.ep, "fsdp": 0}.get(name)
         if name == "pp":
-            high[place[:, axis] != stage] = 0
+            high[place[:, axis] != stage] = 0  # another stage has the layer: an empty box
         elif dimension is not None:
             low[:, dimension], high[:, dimension] = _cut(low[:, dimension], high[:, dimension], parts, place[:, axis])
     return low, high
@@ -246,6 +247,7 @@ def _cells(
     for d, cut in enumerate(cuts):
         sizes = (sizes[:, None] * np.diff(cut)).reshape(-1)
         for i, (low, high) in enumerate((held, wanted)):
+            # cells that lie in the box of a rank
             inside = (low[:, d, None] <= cut[:-1]) & (cut[1:] <= high[:, d, None])
             masks[i] = (masks[i][:, :, None] & inside[:, None]).reshape(len(low), -1)
     both = np.concatenate(masks)

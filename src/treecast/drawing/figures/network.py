@@ -129,6 +129,7 @@ def _stretches(schedule: Schedule, mine: Ints) -> tuple[Ints, Ints, Ints]:
     That is one arc for each row, or the route that the network chooses.
     """
     rows, network = schedule.rows, schedule.network
+    # rows that name no port: the network says the route
     if network.routed and schedule.model.routing and bool((rows.port[mine] < 0).any()):
         of, arc = network.channels(rows.src[mine].astype(np.int64), rows.dst[mine].astype(np.int64))
         src = arc // network.ports
@@ -156,6 +157,7 @@ def _write_cables(scene: Scene, network: Network) -> list[Any]:
     curves, taken = scene.view.curves(src, dst, np.zeros(len(fat))), list[Floats]()
     spots = np.stack([points_on(curves, place)[0] for place in (0.5, 0.44, 0.56, 0.25, 0.75)], axis=1)
     for link, some in zip(fat, spots, strict=True):
+        # the first spot with room, or the first of all
         taken.append(next((at for at in some if all(np.hypot(*(at - other)) > 0.2 for other in taken)), some[0]))
         words = "×" + "/".join(map(str, sorted(of[link])))
         _write_on(scene, taken[-1], words, 6, gid="cables", color=theme().grey)
@@ -184,6 +186,7 @@ def _draw_tree(
     ink, dash = (colour(tree), dashes(tree)) if tree >= 0 else (colour(0), "-")
     add_curves(scene, curves, f"{name}-{tree}", color=ink, width=width, dash=dash, order=2)
     length = np.hypot(*(curves[:, 2] - curves[:, 0]).T)
+    # heads grow with their lines, and vanish where there is no room
     size = np.clip(0.16 * (length - 2 * scene.view.radius), 0, 0.085)[:, None] * larger
     shown = size[:, 0] > 0.015
     at, way = points_on(curves[shown], 0.64)
@@ -256,6 +259,7 @@ def used_arcs(schedule: Schedule) -> Used:
     mine = np.flatnonzero(outward(schedule) & (rows.chunks_sent > 0))
     place, src, dst = _stretches(schedule, mine)
     row = mine[place]
+    # tree and both ends in one number
     key = (rows.tree[row].astype(np.int64) * network.nodes + src) * network.nodes + dst
     found, of = np.unique(key, return_inverse=True)
     chunks = np.bincount(of, rows.chunks_sent[row], len(found)).astype(np.int64)

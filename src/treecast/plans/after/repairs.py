@@ -152,12 +152,13 @@ def repair(
     # 3. Ways to a new schedule: patched, down repaired trees, or planned anew. A patch that meets the bound needs no
     # other.
     patch = _patched(schedule, left) if schedule.copies == before.copies else None
+    # no other way can be better
     done = patch is not None and patch.schedule.steps <= tightest(schedule_bounds(patch.schedule), "steps").value
     trees = None if done else _kept(schedule, left)
     ways = [patch] if patch else []
     if trees is not None:
         ways.append(_down(schedule, trees, trees.trees))
-    elif not done:
+    elif not done:  # a patch is enough where nothing else can be planned
         with suppress(PlanError) if patch else nullcontext():
             ways.append(_Replanned(_planned_over_fewer(schedule, left), 0, all_labels(left)))
     # 4. Shallower trees, if there is time.
@@ -214,6 +215,7 @@ def _patched(schedule: Schedule, left: Network) -> _Replanned | None:
 
 def _down(schedule: Schedule, found: Repaired, trees: TreeSet) -> _Replanned:
     """Return the broadcast of a schedule down trees that come from repaired ones."""
+    # as before, and still so in these trees
     kept = found.kept & (trees.parent == found.trees.parent) & (trees.port == found.trees.port)
     kept[:, trees.root] = True
     moved = tuple(trees.network.labels(np.flatnonzero(~kept.all(axis=0))))
@@ -247,6 +249,7 @@ def _left(schedule: Schedule, gone: list[int | str], links: Sequence[str]) -> tu
 
         ranks = set(torn.ranks.tolist())
         parts = map(set[int], nx.strongly_connected_components(torn.to_networkx()))
+        # the part with most ranks; of equal ones the one with the lowest node
         together = max(parts, key=lambda part: (len(part & ranks), len(part), -min(part)))
         reached = np.isin(np.arange(torn.nodes), list(together))
     else:
@@ -268,6 +271,7 @@ def _trees(schedule: Schedule) -> TreeSet | None:
         return None
     found = trees_of_rows(rows.src, rows.dst, network.nodes, rows.tree)
     spans = np.count_nonzero(found.row >= 0, axis=1) == network.nodes - 1
+    # trees that share an arc, or do not span: no streams down them
     if found.clash.any() or not spans.all() or len(np.unique(network.arc(rows.src, rows.port))) < len(rows):
         return None
     port = np.where(found.row < 0, -1, rows.port[found.row]).astype(np.int32)

@@ -86,6 +86,7 @@ def _search(network: Network, root: int, both_ways: bool) -> tuple[NDArray[np.in
 
     parent, port = np.full((2, network.nodes), -1, np.int32)
     near = np.array(network.neighbors(root), np.int64)
+    # arcs to the root from all neighbours
     back = not both_ways or bool((network.port_between(near, root) >= 0).all())
     if (
         back and len(near) == network.nodes - 1 and not network.parallel_arcs
@@ -127,7 +128,7 @@ def pruned(
     relays, parent, port = network.relays, parent.copy(), port.copy()
     children = np.bincount(parent[parent >= 0], minlength=network.nodes)
     idle = np.flatnonzero(relays & (parent >= 0) & (children == 0))
-    while len(idle):
+    while len(idle):  # a relay whose last child went is idle, too
         above = parent[idle]
         parent[idle] = port[idle] = -1
         np.subtract.at(children, above, 1)
