@@ -223,6 +223,7 @@ def _bytes_of(path: Source) -> bytes:
         for known in importers().values():
             if known.folder and any(Path(path).glob(known.folder)):
                 return read_folder(path, known.folder)
+    # star:5 is a network that nobody planned on
     if not os.path.exists(path) and os.fspath(path).partition(":")[0] in families():
         raise FormatError(f"{path} is {_PLAN_FIRST}")
     return read_whole(path, max(HEAD, HEAD_OF_NETWORKS), _refuse_head)

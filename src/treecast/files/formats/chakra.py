@@ -46,6 +46,7 @@ def _nodes(operations: Iterable[ListedOperation]) -> Iterator[bytes]:
     number = dict[int, int]()
     for one in operations:
         number[one.number] = len(number) + 1
+        # rounded up: work is never free
         needs, microseconds = sorted({number[other] for other in one.awaited}), math.ceil(one.nanoseconds / 1000)
         said = [("is_cpu_op", _BOOL, 0)]
         if one.kind != ADD:
@@ -69,8 +70,9 @@ def _message(*fields: tuple[int, int | str | bytes]) -> bytes:
     found = b""
     for field, value in fields:
         if isinstance(value, int):
-            found += _varint(field << 3) + _varint(value)
+            found += _varint(field << 3) + _varint(value)  # type 0: a number
         else:
+            # type 2: bytes
             found += _varint(field << 3 | 2) + _behind_length(value.encode() if isinstance(value, str) else value)
     return found
 
@@ -183,12 +185,12 @@ def _fields(data: int | bytes, length: int | None = None) -> dict[int, list[int 
         raise FormatError("a trace is cut off, or no trace of Chakra's")
     while at < len(data):
         key, at = _read_varint(data, at)
-        wide = {1: 8, 5: 4}.get(key & 7, 0)
+        wide = {1: 8, 5: 4}.get(key & 7, 0)  # numbers of a fixed width
         value: int | bytes = 0
         if key & 7 in (0, 2):
             value, at = _read_varint(data, at)
             wide = value if key & 7 == 2 else 0
-        if (key & 7) in (3, 4, 6, 7) or at + wide > len(data):
+        if (key & 7) in (3, 4, 6, 7) or at + wide > len(data):  # groups, or no types at all
             raise FormatError("a trace is cut off, or no trace of Chakra's")
         found.setdefault(key >> 3, []).append(value if key & 7 == 0 else data[at : at + wide])
         at += wide
@@ -198,7 +200,7 @@ def _fields(data: int | bytes, length: int | None = None) -> dict[int, list[int 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     """Return a number of at most 63 bits, and where it ends. Raises FormatError."""
     number = shift = 0
-    while at < len(data) and shift < 63:
+    while at < len(data) and shift < 63:  # else it would not fit an int64
         number |= (data[at] & 127) << shift
         shift, at = shift + 7, at + 1
         if data[at - 1] < 128:

@@ -115,6 +115,7 @@ def _times_of(messages: Messages, begins: Ints, costs: Costs) -> _Times:
     chunks = np.bincount(one, messages.sizes(np.arange(len(begins))), minlength=1)[one]
     startup, per_byte = costs.of_arcs(messages.src, messages.dst)
     seconds = np.zeros(schedule.steps)
+    # a step is as long as its slowest send; each chunk counts as the longest
     np.maximum.at(seconds, messages.step, startup + per_byte * int(np.diff(begins).max(initial=0)) * chunks)
     begin = 1e6 * np.concatenate([[0.0], np.cumsum(under_way(seconds, schedule.model.latency))])
     return _Times(begin[messages.step], begin[messages.step + 1], np.diff(begin).round(3).tolist())
@@ -186,7 +187,7 @@ def _deaths(messages: Messages, fates: _Fates, times: _Times, shown: _Marks) -> 
     marks += [(step, node, "t", "is cut", 2 * port) for (node, port), step in sorted(fates.faults.arcs.items())]
     for step, node, scope, name, thread in marks:
         if shown[node]:
-            later = times.begin[messages.step >= step]
+            later = times.begin[messages.step >= step]  # the step may have no messages
             begin = float(later.min() if len(later) else times.end.max(initial=0))
             at = {"ts": round(begin, 3), "pid": node, "tid": thread}
             yield {"ph": "i", "s": scope, "name": name} | at
@@ -210,7 +211,7 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, times: _Times, show
         which = several[fates.sent[several]]
         if not len(which):
             continue
-        m = int(which[0])
+        m = int(which[0])  # they share ends, port and times
         src, dst, step = int(messages.src[m]), int(messages.dst[m]), int(messages.step[m])
         if not steps[m] or not (nodes[src] or nodes[dst]):
             continue

@@ -61,7 +61,7 @@ def read_goal(data: bytes) -> Listed:
                 raise FormatError(f"line {line}: a GOAL file begins with 'num_ranks N', N from 1 to {MOST_RANKS:,}")
         elif labels is None:
             begin = _BEGIN.fullmatch(text)
-            if not begin or int(begin[1][:9]) != reading.ranks or reading.ranks == said:
+            if not begin or int(begin[1][:9]) != reading.ranks or reading.ranks == said:  # ranks stand in order
                 raise FormatError(f"line {line}: {shorten(text)!r} is not 'rank {reading.ranks} {{', of {said:,} ranks")
             labels = {}
             reading.ranks += 1
@@ -87,12 +87,13 @@ def _read(reading: Reading, labels: dict[str, int], text: str, line: int) -> Non
             raise FormatError(f"line {line}: one sends to and receives from, not {word} … {way}")
         code = {"send": SEND, "recv": RECEIVE, None: 0}[word]
         to, called, long = (read_number(part or "0", line) for part in (peer, tag, size))
+        # no label has a blank
         labels[label or f"{len(labels)} "] = reading.add((reading.ranks - 1, code, to, called, long), line)
     elif found := _WAITS.fullmatch(text):
         for label in (found[1], found[3]):
             if label not in labels:
                 raise FormatError(f"line {line}: {label} is no label above it in this rank")
-        reading.wait(labels[found[1]], labels[found[3]], found[2] == "irequires")
+        reading.wait(labels[found[1]], labels[found[3]], found[2] == "irequires")  # for its begin alone
     else:
         raise FormatError(
             f"line {line}: {shorten(one_line(text))!r} is none of 'LABEL: send BYTESb to RANK tag TAG', 'LABEL: recv BYTESb "

@@ -83,7 +83,7 @@ def _quote(text: str) -> str:
 def _arcs(network: Network, weights: Ints | None = None) -> tuple[Ints, dict[str, Ints]]:
     """Return each pair that arcs join, as a number, with the first of their ports, how many they are, and their messages."""
     arcs = arcs_of(network)
-    key = arcs.tail.astype(np.int64) * network.nodes + arcs.head
+    key = arcs.tail.astype(np.int64) * network.nodes + arcs.head  # both ends in one number
     order = np.lexsort([arcs.port, key])
     pair, first, count = np.unique(key[order], return_index=True, return_counts=True)
     about = {"port": arcs.port[order][first].astype(np.int64), "capacity": count}
@@ -102,6 +102,7 @@ def _weights(schedule: Schedule) -> Ints:
     whole = whole_of(schedule.network)
     nodes, (src, dst) = whole.nodes, _arcs(whole)[0]
     source, target = _carriers(schedule)
+    # pairs are in order
     return np.bincount(np.searchsorted(src * nodes + dst, source * nodes + target), minlength=len(src))
 
 

@@ -50,6 +50,7 @@ def header_of(schedule: Schedule) -> Header:
     # 1. What a file can say.
     collective, network, recipe, sizes = schedule.collective, schedule.network, schedule.recipe, schedule.sizes
     lengths, costs, claims = collective.lengths, schedule.costs, schedule.claims
+    # blocks follow one another as their nodes do
     in_order = lengths is None or not bool((np.diff(lengths.sequence) < 0).any())
     if not in_order and collective.traits.blocks == "pair":
         raise FormatError("blocks for pairs of nodes are numbered in the order of the pairs in a file")
@@ -105,7 +106,7 @@ def header_with_proof(schedule: Schedule) -> Header:
     Nothing is searched for. A report's proof is checked here, so that no file has one that its readers refuse. Raises as
     ``header_of`` does.
     """
-    judged = vars(schedule).get("_judged", {}).get((schedule.model, "fast"))
+    judged = vars(schedule).get("_judged", {}).get((schedule.model, "fast"))  # a report that is there already
     job = schedule.collective, schedule.network, schedule.copies, schedule.model
     found = judged and of_bounds(judged["bounds"], *job)
     proof = found if found and len(spell_proof(found)) <= _MANY["proof"] else carried(schedule)
@@ -195,6 +196,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         _check_symmetry(header, where)
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
+        # rows of an orbit go by the network with its symmetry
         written_for = (header.get("orbit") == "yes" and where.symmetric) or where
         schedule = Schedule(
             where,
@@ -236,6 +238,7 @@ def _recipe(header: Header, version: int) -> Recipe:
     if header.get("options", "unknown") != "unknown":
         raise FormatError(f"options are 'unknown', or a line for each of them, not {shorten(header['options'])!r}")
     name = header.get("builder", "")
+    # files of version 1 said no options, so theirs are unknown
     return Recipe(RENAMED.get(name, name), options, copies, whole=not name or (version > 1 and "options" not in header))
 
 

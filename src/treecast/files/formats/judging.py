@@ -95,6 +95,7 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
 def _find_order(found: Findings, listed: Listed, pairs: Pairs) -> ExecutionOrder:
     """Return the order of a program: that in which sends end with their receives, if there is one."""
     order = find_order(listed.program, pairs, together=True)
+    # some never end if a send waits for its receive; short messages need not wait, so these may end
     if order.ends.min(initial=0) < 0 and listed.eager:
         short = find_order(listed.program, pairs)
         if short.ends.min(initial=0) >= 0:
@@ -126,7 +127,7 @@ def _judge_messages(file: Judged, order: ExecutionOrder, collective: Collective 
     """Judge a file that does not say the chunks of its messages."""
     program, pairs = order.program, order.pairs
     begins = order.begins[pairs.send]
-    if order.together:
+    if order.together:  # then a send begins when both are there
         begins = np.maximum(begins, order.begins[pairs.receive])
     ends, named = (program.rank[pairs.send], program.to[pairs.send]), told.network is not None
     file.judge_links(pairs.send, ends, (begins, program.units[pairs.send]), program.where, named=named)
@@ -208,6 +209,7 @@ def _check_sizes(listed: Listed, pairs: Pairs, begins: Ints) -> None:
     said, table, last = np.zeros(len(size), np.int64), carried.payloads, len(begins) - 1
     inside = Payloads(table.start, np.minimum(table.first, last), np.minimum(table.stop, last))
     np.add.at(said, carried.operation, sizes_of(inside, begins)[carried.payload])
+    # a message without bytes is written as one of 1
     wrong = pairs.send[(said != size)[pairs.send] & ((size != 1) | (said != 0))[pairs.send]]
     for send in wrong[:1].tolist():
         raise FormatError(f"{listed.program.spell(send)} has {size[send]:,} bytes, and its chunks {said[send]:,}")
@@ -252,7 +254,7 @@ def find_missing(listed: Listed, order: ExecutionOrder, schedule: Schedule) -> I
         while came < len(arrivals) and not (part.shared and step[arrivals[came][0]] >= step[send]):
             sent, receive = arrivals[came]  # where nobody owns a sum, only those of earlier steps are in the sum so far
             for chunk in chunks[sent]:
-                brought[int(program.rank[receive]), chunk] |= 1 << place[receive]
+                brought[int(program.rank[receive]), chunk] |= 1 << place[receive]  # a bit for each receive of the rank
             came += 1
         for chunk in carried:
             finished = part.results and chunk >= part.sums
@@ -261,7 +263,7 @@ def find_missing(listed: Listed, order: ExecutionOrder, schedule: Schedule) -> I
             sources = brought[rank, name]
             missing = sources & ~before[send]
             if name < part.sums and missing:  # all that add to a sum are needed
-                other = program.spell(receives[rank][missing.bit_length() - 1])
+                other = program.spell(receives[rank][missing.bit_length() - 1])  # the last of them
                 yield send, f"it does not wait for {other}, which adds to chunk {chunk}"
                 break
             if name >= part.sums and (rank, chunk) not in own and not sources & before[send]:

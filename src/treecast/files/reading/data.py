@@ -11,15 +11,16 @@ from types import MappingProxyType
 from typing import Any, NoReturn, cast
 from xml.parsers import expat
 
-_DEEPEST_XML, _LONGEST = 256, 1 << 16
-_DEEPEST_JSON = 64
-_DEEPEST, _MOST = 32, 1 << 20
+_DEEPEST_XML, _LONGEST = 256, 1 << 16  # levels of elements; characters of an attribute
+_DEEPEST_JSON = 64  # levels of brackets
+_DEEPEST, _MOST = 32, 1 << 20  # levels of YAML; its values, and the elements of XML that are kept
 
 
 def json_of(data: bytes) -> Any:
     """Return the contents of a JSON file. Raises ValueError when it is none, is too deep, or names something twice."""
-    said = data.decode("utf-8-sig", "replace")
+    said = data.decode("utf-8-sig", "replace")  # a byte order mark is no part of it
     deep = most = 0
+    # json recurses at each level, so levels are counted before; brackets in texts are none
     for sign in re.sub(r'(?s)"(?:[^"\\]|\\.)*+"?', "", said):
         deep += (sign in "[{") - (sign in "]}")
         most = max(most, deep)
@@ -51,9 +52,10 @@ def yaml_of(data: bytes) -> Any:
     """
     import yaml  # which most networks do without
 
-    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # values stay texts; the one in C is not in every build
     deep = many = 0
     try:
+        # events alone first: an alias could make a small file huge when it is built
         for event in cast(Any, yaml).parse(data, Loader=loader):
             many += 1
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
@@ -77,7 +79,7 @@ def _at(event: Any, name: str) -> str:
 
 def table(value: Any, name: str) -> dict[str, Any]:
     """Return a value that is to be a table of names and values; no value is an empty one. Raises ValueError for another."""
-    if value in (None, ""):
+    if value in (None, ""):  # YAML says nothing as an empty text
         return {}
     if not isinstance(value, dict):
         raise ValueError(f"{name} is to be a table of names and values")
@@ -122,7 +124,7 @@ class Element:
             here = ahead.pop()
             if here.tag == tag and here is not self:
                 yield here
-            ahead += here.below[::-1]
+            ahead += here.below[::-1]  # a stack: the first comes out first
 
     def first(self, tag: str) -> "Element | None":
         """Return the first element of this name right below it."""
@@ -166,7 +168,7 @@ def tree_of(
         kept += 1
 
     def text(some: str) -> None:
-        if len(inside[-1].text) + len(some) <= 64 * _LONGEST:
+        if len(inside[-1].text) + len(some) <= 64 * _LONGEST:  # a text keeps 4 Mi characters
             inside[-1].text += some
 
     def document_type(name: str, system: str | None, public: str | None, internal: int) -> None:
@@ -178,8 +180,8 @@ def tree_of(
         here, before = inside.pop(), many.pop()
         if here.tag in taken:
             taken[here.tag](here, inside[-1])
-            inside[-1].below.pop()
-            kept = before
+            inside[-1].below.pop()  # itself: start put it there last
+            kept = before  # what was in it counts no more, either
 
     # 3. Read it all, and say what is wrong in the words of the kind.
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
@@ -190,4 +192,4 @@ def tree_of(
         raise ValueError(f"it is no {kind}: {expat.ErrorString(error.code)} in line {error.lineno}") from None
     except LookupError as error:  # its encoding
         raise ValueError(f"it is no {kind}: {error}") from None
-    return root.below[0]
+    return root.below[0]  # XML that parses has one

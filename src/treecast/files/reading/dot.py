@@ -14,11 +14,12 @@ from treecast.networks.reading.machine import Machine
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import Scanner, lines_of, plain
 
+# blanks, comments, and lines of a preprocessor
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|^#[^\n]*)+", re.S | re.M)
 _SIGN = re.compile(r"--|->|[{}\[\];,=:+]")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
 _WORD = re.compile(r"[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*|-?(?:\.\d+|\d+(?:\.\d*)?)")
-_DEEPEST, _MOST_LINKS = 64, 1 << 20
+_DEEPEST, _MOST_LINKS = 64, 1 << 20  # subgraphs within each other
 Attributes = dict[str, str]
 
 
@@ -40,15 +41,17 @@ def parts_of_dot(data: bytes) -> Parts | Machine:
         raise ValueError("it is no DOT: it begins with graph or digraph")
     graph.arrow = "->" if kind == "digraph" else "--"
     if graph.words.next != "{":
-        graph.name()
+        graph.name()  # of the graph itself: nobody asks for it
     graph.block({"node": {}, "edge": {}}, 0)
     if graph.words.next:
         raise ValueError("it holds several graphs: leave one")
     found = Drawn("DOT")
     named = {name: "_".join(plain(name).split()) for name in graph.nodes}
     for name, of in graph.nodes.items():
+        # a box is a relay, unless it says itself
         label, relay = plain(of.get("label", "")), of.get("relay", of.get("shape") == "box")
         said = {key: value for key, value in of.items() if key != "shape"}
+        # an escape in a label, as \N, stands for something else: it is no name
         found.node(named[name], said | {"relay": relay, "label": "" if "\\" in label else label})
     for u, v, of in graph.links:
         found.join(named[u], named[v], of, kind == "digraph")
@@ -63,6 +66,7 @@ def _words(text: str) -> Iterator[tuple[str, int]]:
             place = blank.end()
         if place >= len(text):
             return
+        # a label in HTML: its brackets nest, and its tags are blanks
         if text[place] == "<":
             deep, start = 1, place + 1
             while deep:
@@ -74,7 +78,7 @@ def _words(text: str) -> Iterator[tuple[str, int]]:
             yield '"' + re.sub(r"<[^<>]*>", " ", text[start : place - 1]), 0
         elif found := _QUOTED.match(text, place):
             place = found.end()
-            yield '"' + found[1].replace("\\\n", "").replace('\\"', '"'), 0
+            yield '"' + found[1].replace("\\\n", "").replace('\\"', '"'), 0  # a line that ends in \ goes on
         elif found := _SIGN.match(text, place) or _WORD.match(text, place):
             place = found.end()
             yield found[0], 0
@@ -94,6 +98,7 @@ class _Graph:
 
     def take(self, *wanted: str) -> bool:
         """Pass over the next word if it is one of these; return whether it was."""
+        # keywords have any case; a quoted text keeps its quote, and is none
         return self.peek().lower() in wanted and bool(self.words.take())
 
     def peek(self) -> str:
@@ -117,6 +122,7 @@ class _Graph:
             raise ValueError(f"it has more than {_DEEPEST} subgraphs in each other")
         if not self.take("{"):
             raise ValueError(f"{self.words.next[:20]!r} stands where a brace is to open")
+        # a copy: what a subgraph says of nodes and links holds in it alone
         usual, inside = {kind: dict(of) for kind, of in usual.items()}, dict[str, None]()
         while not self.take("}"):
             if self.take(";", ","):
@@ -133,7 +139,7 @@ class _Graph:
         before, chain = len(self.nodes), [self.ends(usual, deep)]
         if len(chain[0]) == 1 and self.take("="):  # an attribute of the graph
             self.name()
-            if len(self.nodes) > before:
+            if len(self.nodes) > before:  # its name was taken for a node
                 self.nodes.popitem()
             return []
         while self.words.next in ("--", "->"):
@@ -142,9 +148,11 @@ class _Graph:
                 raise ValueError(f"{self.words.next} joins nodes in a {kind}: write {self.arrow}")
             chain.append(self.ends(usual, deep))
         of = self.attributes()
+        # attributes are of the nodes where they stand alone, else of the links
         for name in chain[0] if len(chain) == 1 else ():
             self.nodes[name].update(of)
         for left, right in pairwise(chain):
+            # of sets all pairs: counted before they are made
             if len(self.links) + len(left) * len(right) > _MOST_LINKS:
                 raise ValueError(f"it has more than {_MOST_LINKS:,} links")
             self.links += [(u, v, usual["edge"] | of) for u, v in product(left, right)]
@@ -157,7 +165,7 @@ class _Graph:
         if self.words.next == "{":
             return self.block(usual, deep + 1)
         name = self.name()
-        while self.take(":"):
+        while self.take(":"):  # a port, and a point of the compass
             self.name()
         self.nodes.setdefault(name, dict(usual["node"]))
         return [name]

@@ -36,10 +36,10 @@ def parts_of_gml(data: bytes) -> Parts | Machine:
     said = "\n".join(lines_of(data))
     if said.count("[") > _DEEPEST + 2 * said.count("]"):
         raise ValueError("it is no GML: a bracket is not closed")
-    if "multigraph" not in said:
+    if "multigraph" not in said:  # else networkx refuses parallel links
         said = said.replace("[", "[\n  multigraph 1", 1)
     try:
-        graph = cast(Any, nx).parse_gml(said, label="id")
+        graph = cast(Any, nx).parse_gml(said, label="id")  # labels may come twice, ids not
     except Exception as error:  # of many kinds, for text that is none
         raise ValueError(f"it is no GML: {' '.join(str(error).split())[:100]}") from None
     found, one_way = Drawn("GML"), graph.is_directed()
@@ -69,6 +69,7 @@ def parts_of_json(data: bytes) -> Parts | Machine:
         text(next((each[key] for key in ("id", "name", "key") if key in each), place), "id")
         for place, each in enumerate(about)
     ]
+    # where all are switches, all take part
     sorts = [str(each.get("type", each.get("kind", ""))).lower() in _SWITCHES for each in about]
     found, given = Drawn("JSON of nodes and links"), set(names)
     for name, each, switch in zip(names, about, sorts, strict=True):
@@ -90,6 +91,7 @@ def _end(said: object, names: list[str], given: set[str]) -> str:
         about = cast("Mapping[str, object]", said)
         said = about.get("id", about.get("name", about.get("node")))
     name = text(said, "an end of a link")
+    # a place, unless a node is called so
     if name not in given and name.isdigit() and len(name) < 10 and int(name) < len(names):
         return names[int(name)]
     if name not in given:
@@ -100,7 +102,7 @@ def _end(said: object, names: list[str], given: set[str]) -> str:
 @reader("numpy", summary="a matrix of numpy (.npy)", recognises=matches(rb"\A\x93NUMPY"), suffixes=(".npy",))
 def parts_of_numpy(data: bytes) -> Parts:
     """Return the nodes and arcs of an adjacency matrix: entry [u, v] is the capacity from u to v."""
-    if len(data) > 8 * _MOST**2:
+    if len(data) > 8 * _MOST**2:  # of 8 bytes each
         raise ValueError(f"its matrix is larger than {_MOST:,} rows")
     return parts_of_matrix(np.load(BytesIO(data), allow_pickle=False))
 
@@ -129,8 +131,9 @@ def parts_of_matrix_market(data: bytes) -> Parts:
         ends = [whole_number(word, "a row or column", nodes) - 1 for word in words[:2]]
         if len(ends) != 2 or min(ends) < 0:
             raise ValueError(f"an entry is {' '.join(words)[:40]!r}: write row, column and capacity, from 1 on")
+        # a zero that is written out is no link
         if (capacity := words[2] if words[2:] else 1) not in ("0", "0.0"):
-            links.join(ends[0], ends[1], capacity, one_way=heads[3] == "general")
+            links.join(ends[0], ends[1], capacity, one_way=heads[3] == "general")  # else symmetric: it has one half
     return links.parts()
 
 
@@ -147,8 +150,9 @@ def _matrix_of(head: bytes) -> tuple[list[str], list[list[str]]] | None:
         [_cells(line.rstrip()) for line in said if line.strip() and not line.lstrip().startswith("#")],
         list[str](),
     )
-    if len(rows) > 2 and (not rows[0][0] or not _numbers(rows[:1])):
+    if len(rows) > 2 and (not rows[0][0] or not _numbers(rows[:1])):  # a first row of names
         heads, beside = rows[0], [cells[0] for cells in rows[1:]]
+        # the corner may be left out
         names, rows = heads[len(heads) - len(rows[1]) + 1 :], [cells[1:] for cells in rows[1:]]
         if beside != names[: len(rows)]:
             return None

@@ -44,6 +44,7 @@ class _Found:
 
     drawn: Drawn = field(default_factory=lambda: Drawn("GraphML"))
     keys: dict[str, str] = field(default_factory=dict[str, str])  # the value of each key, or another attribute
+    # defaults, by node or edge and the attribute
     usual: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
 
     def key(self, key: Element, _: Element) -> None:
@@ -60,13 +61,13 @@ class _Found:
             raise ValueError("it holds several graphs: leave one")
         name, said = unquoted(_needed(node, "id")), self._said(node)
         for label in node.every("NodeLabel"):
-            said.setdefault(label.tag, label.text)
+            said.setdefault(label.tag, label.text)  # yEd's stands deeper; the first counts
         self.drawn.node(name, said)
 
     def edge(self, edge: Element, graph: Element) -> None:
         """Read a link."""
         u, v, said = unquoted(_needed(edge, "source")), unquoted(_needed(edge, "target")), self._said(edge)
-        one_way = _WAYS.get(edge.of.get("directed", ""), _is_directed(graph))
+        one_way = _WAYS.get(edge.of.get("directed", ""), _is_directed(graph))  # a link's own word comes first
         self.drawn.join(u, v, said, one_way)
 
     def hyperedge(self, _: Element, __: Element) -> None:

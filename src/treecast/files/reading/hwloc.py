@@ -56,6 +56,7 @@ def _gpus(root: Element) -> dict[str, str]:
     for device in root.every("object"):
         inside = [each for each in device.every("object") if _OF_GPU.fullmatch(each.of.get("name", ""))]
         if device.of.get("type") == "PCIDev" and inside:
+            # a name of nvml or rsmi is better than others
             first = min(inside, key=lambda each: not each.of["name"].startswith(("nvml", "rsmi")))
             found |= {each.of.get("gp_index", ""): first.of["name"] for each in [device, *inside]}
     return found
@@ -74,20 +75,21 @@ def _fast(root: Element, tables: Sequence[Element], gpus: dict[str, str]) -> Dra
         for (u, v), value in zip(product(names, names), values, strict=True):
             if not re.fullmatch(r"[0-9]{1,18}", value):
                 raise ValueError(f"line {listed.line}: {value[:20]!r} is no bandwidth")
-            if u != v and int(value):
-                found.links.append(Link(u, v, int(value) * 8 / 1000, one_way=True, called=called))
+            if u != v and int(value):  # 0: no link
+                found.links.append(Link(u, v, int(value) * 8 / 1000, one_way=True, called=called))  # from MByte/s
     return found
 
 
 def _add(found: Draft, objects: dict[str, Element], index: str, gpus: dict[str, str]) -> str:
     """Add an object of a table, and return its name."""
-    kind, _, number = index.rpartition(":")
+    kind, _, number = index.rpartition(":")  # PCIDev:4 in a table of several kinds, else 4
     of = objects[number].of if number in objects else {}
     kind, name = kind or of.get("type", ""), plain(index)
     if "NVSwitch" in of.get("subtype", ""):
         kind = "Bridge"
     elif number in gpus:
         kind, name = "OSDev", gpus[number]
+    # a PCI device that holds no GPU is an NVSwitch
     found.nodes[name] = Node({"PCIDev": "nvswitch", "Bridge": "nvswitch", "OSDev": "gpu"}.get(kind, "cpu"))
     return name
 
@@ -97,6 +99,7 @@ def _numa_nodes(root: Element) -> list[tuple[Element, Element]]:
     found, ahead = list[tuple[Element, Element]](), [root]
     while ahead:
         here = ahead.pop()
+        # of several in one place the first
         found += [(each, here) for each in here.below if each.of.get("type") == "NUMANode"][:1]
         ahead += [each for each in reversed(here.below) if each.of.get("type") != "NUMANode"]
     return found
@@ -107,9 +110,9 @@ def _walk(found: Draft, here: Element, above: str, gpus: dict[str, str], unknown
     kind, gpu = here.of.get("type"), gpus.get(here.of.get("gp_index", ""), "")
     if kind in ("Bridge", "PCIDev"):
         if kind == "PCIDev" and not gpu:
-            return
+            return  # other devices take no part
         name = gpu or f"pci:{plain(here.of.get('pci_busid', here.of.get('gp_index', '')))}"
-        said = re.match(r"[0-9]{1,4}(\.[0-9]{1,4})?", here.of.get("pci_link_speed", ""))
+        said = re.match(r"[0-9]{1,4}(\.[0-9]{1,4})?", here.of.get("pci_link_speed", ""))  # GByte/s
         speed = float(said[0]) if said else 0.0
         if kind == "PCIDev" and not speed:
             unknown.append(name)

@@ -36,7 +36,7 @@ def machine_of(data: bytes) -> Machine:
     of, lines = dict[str, str](), list[tuple[int, re.Match[str]]]()
     for number, line in enumerate(lines_of(data), 1):
         if found := _LINK.match(line):
-            own = node or f"lid{found[3]}"
+            own = node or f"lid{found[3]}"  # no head above it
             of[found[3]] = own if card else f"lid{found[3]}"
             if found[2] is not None:  # one line says all
                 seen.said[of[found[3]]], seen.kinds[of[found[3]]] = plain(found[2]), ""
@@ -56,7 +56,7 @@ def machine_of(data: bytes) -> Machine:
         elif line.strip():
             seen.odd.append(number)
     for number, found in lines:
-        if found[7] is None:
+        if found[7] is None:  # nothing is plugged in
             seen.unlinked += 1
             continue
         here, there = of[found[3]], of.setdefault(found[7], f"lid{found[7]}")
@@ -74,5 +74,6 @@ def machine_of(data: bytes) -> Machine:
 def _speed(said: str) -> str:
     """Return the width and speed of a cable as ibnetdiscover writes them; an empty text where it is not known."""
     found = _SPEED.search(said)
+    # as numbers: 25.0 and 25 are one rate
     called = next((word for rate, word in _CALLED.items() if found and float(rate) == float(found[2])), "")
     return f"{found[1]}x{called}" if found and called else ""

@@ -30,10 +30,11 @@ _PORT = re.compile(r'\[(\d+)\](?:\[ext \d+\])?(?:\([0-9a-fA-Fx]+\))?\s*"([^"]+)"
 _BY_PORT = re.compile(r"(CA|SW|RT)\s+(\d+)\s+(\d+)\s+(0x[0-9a-fA-F]+)\s+(\d+x\s+\S+)\s*(.*)")
 _OTHER_END = re.compile(r"-\s+(CA|SW|RT)\s+(\d+)\s+(\d+)\s+(0x[0-9a-fA-F]+)\s+\(\s*'(.*)'\s+-\s+'(.*)'\s*\)")
 _SPEED = re.compile(r"(1|2|4|8|12)x\s*(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)\b")
-_OF_HOST = re.compile(r"(\S+)\s+((?:HCA-?|mlx|mthca|qib|hfi|ib|roce|bnxt)\S*\d\S*)", re.IGNORECASE)
-_OF_SWITCH = re.compile(r"[^;]*;([^;:]+)(?::.*)?")
+_OF_HOST = re.compile(r"(\S+)\s+((?:HCA-?|mlx|mthca|qib|hfi|ib|roce|bnxt)\S*\d\S*)", re.IGNORECASE)  # host and card
+_OF_SWITCH = re.compile(r"[^;]*;([^;:]+)(?::.*)?")  # kind;name:more
 _KINDS = {"Switch": "switch", "SW": "switch", "Ca": "hca", "Hca": "hca", "CA": "hca", "Rt": "switch", "RT": "switch"}
-_VAGUE = frozenset({"localhost", "ubuntu", "(none)", "localhost.localdomain"})
+_VAGUE = frozenset({"localhost", "ubuntu", "(none)", "localhost.localdomain"})  # hosts that nobody has named yet
+# what the tool prints besides
 _NOISE = re.compile(r"\s*(#|Chassis|vendid=|devid=|switchguid=|caguid=|rtguid=|DR path|src/|\S*ibwarn)|\s*$")
 End = tuple[str, int]
 
@@ -60,6 +61,7 @@ class Printed:
         found = _SPEED.search(comment)
         word = f"{found[1]}x{found[2]}" if found else ""
         self.words[word or "None"] += 1
+        # one end may say less: what the other said stays
         self.speeds[frozenset((here, there))] = word or self.speeds.get(frozenset((here, there)), "")
 
     def name_kinds(self) -> None:
@@ -86,7 +88,7 @@ def machine_of(data: bytes) -> Machine:
             if found := _HEADER.match(line):
                 here = found[3]
                 seen.kinds[here], seen.said[here] = _KINDS[found[1]], plain(found[4] or "")
-                if image:
+                if image:  # it stands above its node
                     seen.images[here] = image
                 image = ""
             elif line.startswith("["):
@@ -172,6 +174,7 @@ def _hosts(seen: Printed, sharp: set[str]) -> dict[str, str]:
     boards = defaultdict[str, set[str]](set)
     for name, host in named.items():
         boards[seen.images.get(name, "")].add(host)
+    # a card without a host is of its board's, if the board's cards name one only
     for name, image in seen.images.items():
         if seen.kinds[name] == "hca" and name not in named and name not in sharp and len(boards.get(image, ())) == 1:
             named[name] = next(iter(boards[image]))
@@ -193,11 +196,12 @@ def _called(node: Node, port: int) -> str:
 
 def _add_links(found: Draft, seen: Printed, sharp: set[str]) -> None:
     """Add the cables, and complaints of those that are degraded."""
+    # cables that say no rate have the commonest
     known = Counter(word for word in seen.speeds.values() if word)
     usual = known.most_common(1)[0][0] if known else ""
     wrong, one_sided, its_nodes = defaultdict[str, list[str]](list), list[str](), list[str]()
     for ends, word in seen.speeds.items():
-        (u, port), (v, other) = min(ends), max(ends)
+        (u, port), (v, other) = min(ends), max(ends)  # of one end alone twice the same
         if u in sharp or v in sharp:  # of an aggregation node the switch adds
             found.nodes |= {name: found.nodes[name]._replace(adds=True) for name in (u, v) if name in found.nodes}
             continue

@@ -31,7 +31,9 @@ def machine_of_netq(data: bytes) -> Machine:
                 raise ValueError(f"a cable has {len(ends)} interfaces, not two")
             (u, port), (v, other) = [(plain(text(end.get("node"), "node")), str(end.get("interface"))) for end in ends]
             if u != v:
+                # once, though both ends may list it
                 cables[frozenset(((u, port), (v, other)))] = Link(u, v, ports=(plain(port), plain(other)))
+    # nodes that cables alone name are switches
     for name in (name for link in cables.values() for name in (link.u, link.v)):
         kinds.setdefault(name, "switch")
     nodes = {name: Node(kind) for name, kind in kinds.items()}
@@ -52,6 +54,7 @@ def machine_of_mlx(data: bytes) -> Machine:
     cards = [[_names(each) for each in row(host.get("rdma"), "rdma")] for host in hosts]
     odd = list[str]()
     for i, j in combinations(range(len(hosts)), 2):
+        # how many cards each of the two has for the other
         there, back = (len(cards[a][b]) if b < len(cards[a]) else 0 for a, b in ((i, j), (j, i)))
         if there != back:
             odd.append(f"{found.nodes[names[i]].label}-{found.nodes[names[j]].label}")
@@ -103,8 +106,9 @@ def machine_of_thunderbolt(data: bytes) -> Machine:
             found.remark(
                 f"{label} is known by its cable alone: give the output of each Mac, one after the other", of[other]
             )
+    # both ends list a cable: it counts once
     for u, v, _, gigabits in {frozenset(each[:2]): each for each in ends}.values():
-        if of[u] != of[v]:
+        if of[u] != of[v]:  # a cable from a Mac to itself is no link
             found.links.append(Link(of[u], of[v], gigabits))
     return found.machine("system_profiler", {"hosts": len(found.nodes), "cables": len(found.links)})
 

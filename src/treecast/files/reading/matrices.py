@@ -13,18 +13,19 @@ from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import lines_of, whole_number
 from treecast.networks.reading.views import PCIE, joins_all
 
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_OVER_PCIE = ("PIX", "PXB", "PHB", "NODE", "SYS", "SOC")
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours
+_OVER_PCIE = ("PIX", "PXB", "PHB", "NODE", "SYS", "SOC")  # from near to far
 _OTHERS = {
     "HCCS": "HCCS",
     "HCCS_SW": "HCCS",
     "SIO": "SIO",
     "MDF": "MDF",
 }  # links of other makers, one where a word says it
+# the longer names first: HCCS_SW begins with HCCS
 _CELL = re.compile(rf"(?:NV|XL)[0-9]{{1,5}}|{'|'.join([*_OVER_PCIE, *sorted(_OTHERS, reverse=True)])}|X|S")
 _LABEL = r"(?:GPU|NPU)(?: ?[0-9]+/)?[0-9]+"
 _GLUED = re.compile(rf"(?:{_CELL.pattern})+")
-_BRIDGED, _IN_NODE = _OVER_PCIE[:2], _OVER_PCIE[:4]
+_BRIDGED, _IN_NODE = _OVER_PCIE[:2], _OVER_PCIE[:4]  # bridges alone; within a NUMA node
 _STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "U"}
 _LEAST_SWITCHED = 6  # links a pair from which a clique is a switch
 _MOST = 512
@@ -48,7 +49,7 @@ def machine_of_nvidia(data: bytes) -> Machine:
         name, *words = line.split() or [""]
         if name in gpus and name not in cells and words and words[0] not in (*labels, "CPU", "NUMA"):
             row = [cell for word in words for cell in _cells(word)][: len(gpus)]
-            cells[name] = number, ["X" if cell == "S" else cell for cell in row]
+            cells[name] = number, ["X" if cell == "S" else cell for cell in row]  # Intel's tool has S on the diagonal
     for place, gpu in enumerate(gpus):
         if gpu not in cells:
             raise ValueError(f"it has no row of {gpu}, which its first line names")
@@ -80,6 +81,7 @@ def machine_of_nvidia(data: bytes) -> Machine:
             found.links += [Link(gpus[i], gpus[j], cables=some, called=called)] if some else []
         odd = {ends: cell for ends, cell in pairs.items() if ends not in bonded and cell not in _OVER_PCIE}
         for (i, j), cell in odd.items():
+            # no cable for a word that nobody knows: people are asked for their number
             found.links.append(Link(gpus[i], gpus[j], cables=int(cell in _OTHERS), called=_OTHERS.get(cell, cell)))
     if len(gpus) > 1 and not joins_all(found.machine("", facts)):  # 5. PCIe joins what else is apart.
         groups = [
@@ -147,6 +149,7 @@ def machine_of_rocm(data: bytes) -> Machine:
             title = title.partition(" between")[0].strip()
         elif found := re.match(r"GPU\[(\d+)\].*Numa Node:\s*(\d+)", line):
             numa[f"GPU{found[1]}"] = found[2]
+        # a line of heads has another name behind the first
         elif (found := _AMD.match(line)) and not _AMD.match(found[2]):
             tables.setdefault(title, {})[found[1]] = found[2].split()
     types, hops, weights = (tables.get(name, {}) for name in ("Link Type", "Hops", "Weight"))
@@ -186,7 +189,7 @@ def _groups(many: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
     of = list(range(many))
     for i, j in pairs:
         if of[i] != of[j]:
-            of = [of[i] if each == of[j] else each for each in of]
+            of = [of[i] if each == of[j] else each for each in of]  # j's group joins i's
     return [[i for i in range(many) if of[i] == first] for first in dict.fromkeys(of)]
 
 
@@ -201,6 +204,7 @@ def _join_over_pcie(
             found.nodes[name] = Node("pci")
             above |= dict.fromkeys(group, name)
             found.links += [Link(gpus[i], name, called=PCIE) for i in group]
+    # each bridge once
     cpus = {f"cpu{place}": dict.fromkeys(above.get(i, gpus[i]) for i in side) for place, side in enumerate(sides)}
     found.nodes |= dict.fromkeys(cpus, Node("cpu"))
     found.links += [Link(each, cpu, called=PCIE) for cpu, below in cpus.items() for each in below]

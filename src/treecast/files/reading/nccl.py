@@ -17,8 +17,8 @@ from treecast.networks.reading.views import NVLINK, gpu_links, joins_all
 
 _PCIE = {2.5: 2.0, 5.0: 4.0, 8.0: 7.877, 16.0: 15.754, 32.0: 31.508, 64.0: 60.5}  # Gbit/s of a lane by its GT/s
 _NO_WIDTH = (0, 63, 255)  # what the kernel says of virtual devices
-_XGMI = {"906": 192.0, "908": 192.0, "910": 288.0, "90a": 288.0, "94": 384.0, "95": 384.0}
-_GPUS, _NICS = ("0x0300", "0x0302", "0x0380", "0x1200"), ("0x0200", "0x0207")
+_XGMI = {"906": 192.0, "908": 192.0, "910": 288.0, "90a": 288.0, "94": 384.0, "95": 384.0}  # Gbit/s of a link by gfx
+_GPUS, _NICS = ("0x0300", "0x0302", "0x0380", "0x1200"), ("0x0200", "0x0207")  # classes of PCI
 _WRITE_ALL = "let NCCL write all: NCCL_TOPO_DUMP_FILE=topo.xml"
 
 
@@ -57,7 +57,7 @@ def machine_of(data: bytes) -> Machine:
     if not found.gpus:
         raise ValueError(f"this file only adds NICs to the machine that NCCL finds; {_WRITE_ALL}")
     for (u, one), (v, other) in combinations(cpus, 2):
-        if one.of.get("host_hash") == other.of.get("host_hash"):
+        if one.of.get("host_hash") == other.of.get("host_hash"):  # a file may hold several
             found.links.append(Link(u, v, _between(one)))
     found.facts["cpus"], found.facts["gpus"] = len(cpus), len(found.gpus)
     _of_gpus(found)
@@ -91,7 +91,7 @@ def _walk(found: _Node, inside: Element, above: str, cpu: str) -> None:
             found.gpus[name] = cpu, gpu
         elif nic is not None or kind in _NICS:
             found.facts["nics"] += 1
-            if nic is None or not _nets(found, nic, above, rate):
+            if nic is None or not _nets(found, nic, above, rate):  # a NIC whose ports nobody says is a node itself
                 found.links.append(Link(above, found.add(bus, Node("nic")), rate))
             continue
         else:
@@ -135,10 +135,12 @@ def _whole(element: Element, name: str, usual: str, most: int = 65_535) -> int:
 def _between(cpu: Element) -> float:
     """Return the Gbit/s between two NUMA nodes of a host."""
     arch, vendor = cpu.of.get("arch", ""), cpu.of.get("vendor", "")
+    # the first that is so
     known = (arch == "ppc64", 256.0), (arch == "arm64", 48.0), ("AMD" in vendor, 128.0), ("Shanghai" in vendor, 72.0)
     if rates := [rate for is_so, rate in known if is_so]:
         return rates[0]
     model = _whole(cpu, "modelid", "0")
+    # by Intel's models, the latest first
     return next(rate for least, rate in ((0xCF, 320.0), (0x8F, 176.0), (0x55, 80.0), (0, 48.0)) if model >= least)
 
 
@@ -159,7 +161,7 @@ def _of_gpus(found: _Node) -> None:
                 counts[name] += many
                 pairs[name, target] += many
                 rates[name, target] = rate, called
-            elif many and (link.tag == "c2c" or kind.startswith("0x068001")):
+            elif many and (link.tag == "c2c" or kind.startswith("0x068001")):  # the class of a CPU's bridge
                 found.links.append(Link(name, cpu, rate, many, called=called))
             elif many and (kind.startswith("0x0680") or target.startswith("ff")):
                 counts[name] += many
@@ -187,7 +189,7 @@ def _cables(pairs: Counter[tuple[str, str]], rates: dict[tuple[str, str], tuple[
     """Yield the links of GPUs: as many cables as both ends say, and the rest one way."""
     for (u, v), many in pairs.items():
         back, (rate, called) = pairs[v, u], rates[u, v]
-        if u < v and back:
+        if u < v and back:  # once for both
             yield Link(u, v, min(rate, rates[v, u][0]), min(many, back), called=called)
         if many > back:
             yield Link(u, v, rate, many - back, one_way=True, called=called)

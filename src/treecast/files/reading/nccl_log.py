@@ -25,7 +25,7 @@ def machine_of(data: bytes) -> Machine:
         if (said := _INFO.match(line)) is None:
             continue
         if said[2].startswith("=== System"):
-            by[said[1]] = []
+            by[said[1]] = []  # processes write at once: by what stands in front
         elif said[1] in by and re.fullmatch("=+", said[2]):
             found = by[said[1]]
             break
@@ -51,10 +51,11 @@ def _machine(lines: list[tuple[int, str]]) -> Machine:
         if (depth := len(said[1])) not in above:
             raise ValueError(f"line {number} stands below no node: the log is cut, or its blanks are")
         name, here = _named(found, said[4], said[5]), above[depth]
+        # its own lines stand below its name, which begins behind "] - "
         above = {column: each for column, each in above.items() if column <= depth} | {said.end(3) + 4: name}
         if said[4] == "GPU" and (rank := said[6]) is not None and rank.isdigit():
             found.nodes[name] = Node("gpu", f"gpu{rank}")
-        if (said[2], name, here) in seen or said[2] == "LOC":
+        if (said[2], name, here) in seen or said[2] == "LOC":  # LOC: of a device to itself
             continue  # a link between two GPUs stands at both
         seen.add((said[2], here, name))
         rate = 0.0 if float(said[3]) >= _LOCAL else float(said[3]) * 8

@@ -22,7 +22,7 @@ def machine_of_tacos(data: bytes) -> Machine:
     lines = [(number, line) for number, line in enumerate(lines_of(data), 1) if line.strip()]
     found, many = Draft(), whole_number(lines[0][1].strip(), "the number of chips", _MOST)
     found.nodes = {str(u): Node("gpu", f"npu{u}") for u in range(many)}
-    for number, line in lines[2:]:
+    for number, line in lines[2:]:  # behind the number and the names of columns
         said = re.fullmatch(r"\s*(\d+)\s*,\s*(\d+)\s*,\s*[\d.]+\s*,\s*(\d{1,6}(?:\.\d{1,6})?)\s*", line)
         if said is None or not {said[1], said[2]} <= found.nodes.keys() or not float(said[3]):
             raise ValueError(f"line {number} is no link: write source, target, latency and bandwidth, as in 0,1,500,50")
@@ -82,6 +82,7 @@ def machine_of_astra_sim(data: bytes) -> Machine:
     names = list(found.nodes)
     for kind, side, said_rate in zip(kinds, sides, rates, strict=True):
         gigabits = _decimal(said_rate, "a bandwidth") * 8
+        # from the first of each line, the others are step apart
         lines = [names[u::step][:side] for u in range(len(names)) if u // step % side == 0]
         if kind not in _SIDES:
             raise ValueError(f"a side is {kind[:40]!r}: {', '.join(_SIDES)} are read")

@@ -24,7 +24,7 @@ _ENDS = (
     _USUAL[:2],
     *(tuple(words.split()) for words in ("source destination", "src dst", "src dest", "from to", "u v")),
 )
-_SIGNS = re.compile("->|=>|--|^[<>=-]+$")
+_SIGNS = re.compile("->|=>|--|^[<>=-]+$")  # of other languages, in no name
 _NUMBER = re.compile(r"[0-9.]+")
 _Row = tuple[int, str, str]
 
@@ -80,6 +80,7 @@ def _lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         front, brace, attributes = line.partition("{")
         front = _TUPLE.sub(lambda name: unquoted(name[0]), front).strip()
+        # an arrow stands behind a name: from 1
         if not heads and not brace and (arrow := _ARROW.search(front, 1)) and (rest := front[arrow.end() :].lstrip()):
             behind = _BEHIND.search(rest, 1)
             ends = front[: arrow.start()], rest[: behind.start()].rstrip(",; \t") if behind else rest
@@ -121,6 +122,7 @@ def _heads(words: list[str], text: str) -> list[str]:
     heads = ["capacity" if word.lower() == "cables" else word.lower() for word in words]
     pair = next((pair for pair in _ENDS if set(pair) <= set(heads)), ())
     found = [word for word, head in zip(words, heads, strict=True) if head in pair]
+    # a name of a column stands nowhere else
     alone = all(len(re.findall(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", text)) == 1 for word in found)
     return heads if pair and alone and len(set(heads)) == len(heads) else []
 

@@ -34,7 +34,7 @@ class _Routed(Draft):
         while name in self.same:
             passed.append(name)
             name = self.same[name]
-        self.same |= dict.fromkeys(passed, name)
+        self.same |= dict.fromkeys(passed, name)  # the way is shorter next time
         return name
 
     def join(self, here: str, end: str, link: str) -> None:
@@ -43,6 +43,7 @@ class _Routed(Draft):
         if u != v and u in self.nodes and v in self.nodes:
             raise ValueError(f"link {link[:40]!r} joins {u!r} and {v!r} at one end: it may join two nodes")
         if u != v:
+            # a node's name is the first of its place
             self.same[v if u in self.nodes else u] = u if u in self.nodes else v
 
     def route(self, route: Element) -> None:
@@ -56,6 +57,7 @@ class _Routed(Draft):
             if name not in self.rates:
                 raise ValueError(f"line {link.line}: no link is called {name[:40]!r}")
             into, out = f"{name} in", f"{name} out"
+            # we stand at its far end already: it is passed backwards
             known = name in self.ways and self.place(here) == self.place(out) != self.place(into)
             back = known or link.of.get("direction") == "DOWN"
             self.join(here, out if back else into, name)
@@ -100,6 +102,7 @@ def machine_of(data: bytes) -> Machine:
     for each in sorted(routes, key=lambda each: len(each.below)):  # those of one link tell most
         found.route(each)
     for name, ways in found.ways.items():
+        # passed backwards alone: its arc leads so
         u, v = (found.place(f"{name} {end}") for end in (("out", "in") if ways == {True} else ("in", "out")))
         for end in {u, v} - found.nodes.keys() if u != v else ():
             found.nodes[end] = Node("switch", plain(f"beside_{end.rpartition(' ')[0]}"))
@@ -113,6 +116,7 @@ def machine_of(data: bytes) -> Machine:
 
 def _gigabits(element: Element, name: str) -> float:
     said = _RATE.fullmatch(element.of.get(name, "").strip())
+    # Ki is 1024, K and k 1000; a rate without unit is in bytes
     scale = (1024 if said[3] else 1000) ** " KMGT".index(said[2].upper() or " ") if said else 0
     rate = float(said[1]) * scale * (1 if said[4] == "bps" else 8) / 1e9 if said else 0.0
     if not 1e-9 <= rate <= 1e9:

@@ -58,8 +58,10 @@ class _Tree(Draft):
             raise ValueError(f"{wrong[0]!r} is a host and a switch: rename one")
         missing = [other for other in every if other not in self.nodes]
         self.nodes |= dict.fromkeys(missing, Node("switch"))
+        # whichever end is named first
         once = {(link.u, link.v) if link.u < link.v else (link.v, link.u): link for link in self.links}
         again, rated = len(self.links) - len(once), all(link.rate for link in self.links)
+        # rates of some alone tell nothing
         self.links = [link if rated else link._replace(rate=0.0) for link in once.values()]
         self.remark("Slurm names no cables: each line counts as one")
         self.complain(missing, "switch", "without a line of its own")
@@ -115,7 +117,7 @@ def _torus(tree: _Tree, sides: list[int], hosts: str) -> None:
         raise ValueError(f"a torus of {' x '.join(map(str, sides))} has {total}")
     for name in names:
         tree.nodes.setdefault(name, Node("host"))
-    tree.links += grid(names, sides[::-1], [True] * len(sides))
+    tree.links += grid(names, sides[::-1], [True] * len(sides))  # Slurm's first side is fastest, grid's last
 
 
 _KINDS = {"tree": "switches", "block": "blocks", "ring": "rings", "torus3d": "toruses"}
@@ -152,7 +154,7 @@ def machine_of_yaml(data: bytes) -> Machine:
             flat = Complaint("it is flat, which says nothing of cables")
             found = replace(found, complaints=[flat])
         named[name] = found
-        if str(said.get("cluster_default", "")).lower() == "true" or not usual:
+        if str(said.get("cluster_default", "")).lower() == "true" or not usual:  # the first, unless one says that it is
             usual = name
     if not named:
         raise ValueError("it lists no entry: write '- topology: name'")

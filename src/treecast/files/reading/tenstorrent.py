@@ -44,6 +44,7 @@ def machine_of(data: bytes) -> Machine:
     cables = dict[frozenset[tuple[int, int]], tuple[int, int]]()
     connections = row(said.get("ethernet_connections"), "ethernet_connections")
     for each in connections:
+        # an entry may say more than ends
         ends = [table(end, "an end") for end in row(each, "a cable") if isinstance(end, dict) and "chip" in end]
         if len(ends) != 2:
             raise ValueError(
@@ -144,7 +145,7 @@ def _words(data: bytes) -> Iterator[tuple[str, int]]:
                     f"line {number} has {plain(line[place : place + 20])!r}, which textproto has no place for"
                 )
             place = found.end()
-            if not found[3] or found[3] not in ",;":
+            if not found[3] or found[3] not in ",;":  # these say nothing
                 yield found[1] or found[2] or found[3], number
 
 

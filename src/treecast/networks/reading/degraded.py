@@ -27,6 +27,7 @@ class Fabric:
         for link in self.links:
             for rank, switch in ((link.u, link.v), (link.v, link.u)):
                 node = self.nodes[rank]
+                # cards are of a host, a host is itself
                 host = node.host if node.kind == "hca" else rank if node.kind == "host" else ""
                 if host and not is_rank(self.nodes[switch]):
                     found[host][switch] += link.cables
@@ -40,6 +41,7 @@ class Fabric:
             near[link.u].append(link.v)
             near[link.v].append(link.u)
         here, found, tier = [name for name, node in self.nodes.items() if is_rank(node)], dict[str, int](), 1
+        # a tier each turn: the switches beside those before
         while here := [
             *dict.fromkeys(v for u in here for v in near[u] if v not in found and not is_rank(self.nodes[v]))
         ]:
@@ -67,7 +69,7 @@ class Fabric:
         found = dict[tuple[str, str], tuple[int, int]]()
         for tier in sorted(set(self.tiers.values())):
             low, high = ([name for name, at in self.tiers.items() if at == level] for level in (tier, tier + 1))
-            low = [u for u in low if any((u, v) in self.between for v in high)]
+            low = [u for u in low if any((u, v) in self.between for v in high)]  # those that lead upwards at all
             joined = {ends: many for ends, many in self.between.items() if self.tiers[ends[0]] == tier}
             usual, times = _commonest(joined.values(), 0)
             if 2 * times <= len(joined):
@@ -109,10 +111,11 @@ class Fabric:
         """The cables that are slower than most of their tier, by their names in the file."""
         tiers = defaultdict[int, list[Link]](list)
         for link in self.links:
+            # the tier of its lower end; 0 at a rank
             tiers[min(self.tiers.get(link.u, 0), self.tiers.get(link.v, 0))].append(link)
         found = defaultdict[str, list[Link]](list)
         for some in tiers.values():
-            usual, _ = _commonest((link.rate for link in some for _ in range(link.cables)), 0.0)
+            usual, _ = _commonest((link.rate for link in some for _ in range(link.cables)), 0.0)  # weighed by cables
             for link in some:
                 if link.rate < usual:
                     found[link.called or f"{link.rate:g} Gbit/s"].append(link)
@@ -156,6 +159,7 @@ def whole(machine: Machine) -> Machine:
     (rate, called), _ = _commonest(every, (0.0, ""))
     slow = {id(link) for some in fabric.slow.values() for link in some}
     links = [link._replace(rate=rate, called=called) if id(link) in slow else link for link in machine.links]
+    # of several cards of a host the first
     cards = {
         node.host: name for name, node in reversed(list(machine.nodes.items())) if node.kind == "hca" and node.host
     }

@@ -40,6 +40,7 @@ class Drawn:
     def node(self, name: str, said: Mapping[str, object]) -> None:
         """Add a node: ``relay`` says that it takes no part, ``adds`` that it adds to sums, its label how it is called."""
         at = place_of(said)
+        # what makes a place is read
         self._pass(said if at is None else {key: value for key, value in said.items() if key not in PLACES})
         self.links.add(name, said.get("relay") or False, said.get("adds") or False, at)
         labels = ("_".join(str(said.get(label, "")).split())[:256] for label in LABELS)
@@ -51,10 +52,11 @@ class Drawn:
         ``latency``: the time until what is sent arrives, beside the rate. Raises ValueError when it is none.
         """
         self._pass(said)
-        if isinstance(said.get("capacity"), str) and _gigabits(str(said["capacity"])):
+        if isinstance(said.get("capacity"), str) and _gigabits(str(said["capacity"])):  # with a unit it is a rate
             said = {**said, "capacity": None, "rate": said["capacity"]}
         self.links.join(u, v, said.get("capacity"), one_way)
         rates = (_gigabits(spelled.format(said[name])) for name, spelled in _RATES.items() if name in said)
+        # all links before it have one, too
         if len(self.rates) == self.joined and (rate := next(filter(None, rates), 0.0)):
             self.rates.append((u, v, (rate, _latency(said)), cables_of(said.get("capacity")), one_way))
         else:
@@ -80,7 +82,7 @@ class Drawn:
         if 0 < len(self.rates) < self.joined:
             self.passed[f"rate, {_BARE}"] = None
         remarks = (*passed_over(self.passed), *self.remarks)
-        if not self.rates or len(self.rates) < self.joined:
+        if not self.rates or len(self.rates) < self.joined:  # a link lacks its rate: capacities alone count
             return parts._replace(names=names, remarks=remarks, facts=facts)
         places = [None] * len(names) if parts.at is None else [(right, down) for right, down in parts.at.tolist()]
         kinds = zip(parts.names, names, parts.relays.tolist(), parts.adds.tolist(), places, strict=True)

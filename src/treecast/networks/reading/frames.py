@@ -4,16 +4,16 @@ import re
 from textwrap import dedent
 
 _FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*$")
-_PROMPT = re.compile(r"\s*(\S[^\s@:]*[@:]\S*\s*)?[$%]\s+\S.*$")
+_PROMPT = re.compile(r"\s*(\S[^\s@:]*[@:]\S*\s*)?[$%]\s+\S.*$")  # user@host$ command
 _RULE = re.compile(r"\s*\|[\s:|-]*\|\s*$")
-_MARK = re.compile(r"\s*(>|\w[\w.-]*:)([ \t]|$)")
+_MARK = re.compile(r"\s*(>|\w[\w.-]*:)([ \t]|$)")  # of a quotation, or a host before each line
 _SHELL = re.compile(r"\s*\[?(?:[\w.-]+@)?([\w.-]+)[:\s][^\]$%#]*\]?[$%#]\s+\S.*$")
 _TITLE = re.compile(
     r"(?:={2,}|-{2,}|#{2,})\s*([\w.-]+)\s*:?\s*(?:={2,}|-{2,}|#{2,})?$|([\w.-]+) \| (?:CHANGED|SUCCESS) \|.*>>$"
 )
 NETWORKX = "let networkx read it, treecast.network(networkx.{}(path))"
 _LINKS, _JUDGED = "write a link a line, two names, as in: leaf1 spine1", "it has no links; treecast verify judges it"
-_LOOKS = (
+_LOOKS = (  # the first that fits is told: the vague ones stand last
     (
         r"(?m)^(?![ \t]*#).{0,80}?\b(the|is|are|of)\b.{0,80}?\b(the|a|and|to|of)\b.{0,80}?\b(the|a|and|to|of|in)\b",
         "prose",
@@ -82,6 +82,7 @@ def unframed(data: bytes) -> bytes:
     """
     lines = data.decode("utf-8-sig", "replace").splitlines()
     lines = [line for line in lines if not _FENCE.match(line) and not _PROMPT.match(line)]
+    # only a mark that all lines have is a frame
     marks = {found[1] if (found := _MARK.match(line)) else "" for line in lines if line.strip()}
     if len(lines) > 1 and len(marks) == 1 and (mark := marks.pop()):
         lines = [line.lstrip().removeprefix(mark).removeprefix(" ") for line in lines]
@@ -99,6 +100,7 @@ def hosts_in(data: bytes) -> dict[str, bytes]:
     >>> sorted(hosts_in(b"n1: a b\nn2: a b\nn1: b c\nn2: b d\n"))
     ['n1', 'n2']
     """
+    # a title of three lines, as of dshbak, becomes one
     said = re.sub(r"(?m)^-{5,}\s*\n(\S+)\s*\n-{5,}\s*$", r"=== \1 ===", data.decode("utf-8-sig", "replace"))
     lines = said.splitlines()
     marks = [found[1] if (found := _MARK.match(line)) else "" for line in lines]
@@ -111,7 +113,7 @@ def hosts_in(data: bytes) -> dict[str, bytes]:
         for line in lines:
             if title := _TITLE.fullmatch(line.rstrip()) or _SHELL.fullmatch(line):
                 here = next(filter(None, title.groups()))
-            elif here:
+            elif here:  # what stands above the first title is nobody's
                 found.setdefault(here, []).append(line)
     return {name: ("\n".join(some) + "\n").encode() for name, some in found.items()} if len(found) > 1 else {}
 

@@ -30,6 +30,7 @@ def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
     found = Draft({name: node for name, node in fabric.nodes.items() if node.kind == "switch"})
     unmatched, without = list[str](), list[str]()
     wires = [(link.rate, node.nodes[link.u], node.nodes[link.v]) for _, node in kinds for link in node.links]
+    # of cables of which nobody says a rate
     fastest = max((rate for rate, u, v in wires if "nic" in (u.kind, v.kind)), default=0.0)
     for link in fabric.links:
         if link.u in found.nodes and link.v in found.nodes:
@@ -90,6 +91,7 @@ def _add_host(found: Draft, host: str, cards: dict[Card, Ends], node: Machine) -
     rates = {end: link.rate for link in node.links for end in (link.u, link.v) if end in nics}
     pairs, left = _matched(nics, cards)
     for nic, ends in pairs:
+        # the fabric's rate, or else that of the NIC in its node
         found.links += [Link(f"{host}/{nic}", switch, rate or rates.get(nic, 0.0)) for switch, rate in ends]
     return [f"{host}/{name}" for name, _ in left]
 
@@ -106,6 +108,7 @@ def _matched(nics: dict[str, Node], cards: dict[Card, Ends]) -> tuple[list[tuple
     # by the length of names first: mlx5_10 comes behind mlx5_9
     free = [name for name in nics if name not in dict(pairs)]
     free.sort(key=lambda name: (len(nics[name].label), nics[name].label))
+    # by their places: fewer cards than NICs will do only where no name has fitted
     if len(left) == len(free) or (len(left) < len(free) and not pairs):
         left.sort(key=lambda card: (len(card[0]), card))
         pairs += [(nic, cards[card]) for nic, card in zip(free, left, strict=False)]
@@ -130,6 +133,7 @@ def together(machines: Sequence[object]) -> Machine:
         to_others += [(f"{place}/chip{chip}", *there) for chip, *there in each.facts["to_others"]]
     rate = max((link.rate for link in found.links), default=0.0)
     known = [(here, port, chips[other], its) for here, port, other, its in to_others if other in chips]
+    # both files list it: once
     cables = {frozenset(((here, port), (there, its))): (here, there) for here, port, there, its in known}
     found.links += [Link(u, v, rate) for u, v in cables.values()]
     leave_out(found, len(to_others) - len(known))

@@ -77,7 +77,7 @@ class LinkList:
             if flag is None:
                 raise ValueError(f"node {label_of(name)!r} has {word} {said!r}: write true or false")
             flags.append(flag)
-        self._given[name] = flags[0], all(flags)
+        self._given[name] = flags[0], all(flags)  # only relays are said to add
         if at is not None:
             self._at[name] = at
 
@@ -102,9 +102,10 @@ class LinkList:
             place.setdefault(name, len(place))
         number = np.array([place[name] for name in self._numbers], np.int64)
         arcs = np.repeat(number[ends], cables, axis=0)
-        back = arcs[~np.repeat(one_way, cables), ::-1]
+        back = arcs[~np.repeat(one_way, cables), ::-1]  # links lead back, arcs do not
         flags = np.zeros((len(place), 2), np.bool_)
         flags[: len(self._given)] = np.array(list(self._given.values()), np.bool_).reshape(-1, 2)
+        # places of all, or none
         at = np.array([self._at[name] for name in place]) if self._at and self._at.keys() == place.keys() else None
         labels = [label_of(name) for name in place]
         return Parts(labels, np.concatenate([arcs, back]), flags[:, 0], flags[:, 1], at=at)
@@ -124,6 +125,7 @@ def label_or_name(labels: Sequence[str], names: Sequence[str]) -> list[str]:
     """
     many = Counter(labels)
     found = [label if label and many[label] == 1 else name for label, name in zip(labels, names, strict=True)]
+    # a name may be another node's label
     return found if len(set(found)) == len(found) else list(names)
 
 
@@ -151,7 +153,7 @@ def place_of(said: Mapping[Any, Any]) -> Place | None:
     for name, two in tried:
         with suppress(TypeError, ValueError):
             right, down = map(float, two)
-            if abs(right) + abs(down) < math.inf:
+            if abs(right) + abs(down) < math.inf:  # neither infinite nor nan
                 return right, PLACES[name] * down
     return None
 
@@ -194,7 +196,7 @@ def cables_of(value: object) -> int:
     if isinstance(value, str):
         text = value.strip()
         value = float(text) if _NUMBER.fullmatch(text) else 0
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):  # True is a Real
         return 0
     number = float(value)
     return int(number) if 1 <= number <= _LARGEST and number.is_integer() else 0

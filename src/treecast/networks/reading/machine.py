@@ -139,7 +139,8 @@ def grid(
         step //= side
         for place, name in enumerate(names):
             at = place // step % side
-            if at + 1 < side or (ring and side > 2):
+            if at + 1 < side or (ring and side > 2):  # a ring of two has one link
+                # from the last back to the first
                 yield Link(name, names[place + step * ((at + 1) % side - at)], rate, cables)
 
 

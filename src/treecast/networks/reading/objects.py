@@ -40,7 +40,7 @@ def _of_networkx(graph: "nx.Graph[Any]") -> Parts | Machine:
     called = _Labels()
     for name, about in graph.nodes(data=True):  # nodes are called by their names, whatever label they have
         found.node(called[name], {str(key): value for key, value in about.items() if key not in LABELS})
-    found.passed.clear()
+    found.passed.clear()  # of nodes nothing is remarked
     for u, v, said in graph.edges(data=True):
         found.join(called[u], called[v], _said(said), one_way)
     return found.parts()
@@ -117,5 +117,6 @@ def parts_of_matrix(source: Any) -> Parts:
         links.add(u)
     for u, v, capacity in zip(*(np.asarray(column).tolist() for column in columns), strict=True):
         if capacity:
+            # True is one cable
             links.join(u, v, int(capacity) if isinstance(capacity, bool) else capacity, one_way=True)
     return links.parts()

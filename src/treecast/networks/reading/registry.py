@@ -45,7 +45,9 @@ class Files:
         folder, found = Path(path).resolve().parent, list[str]()
         for name in self.names:
             parts = PurePosixPath(name).parts
+            # the whole name first, then without the folders in front, one by one
             tails = [folder.joinpath(*parts[start:]).resolve() for start in range(len(parts))]
+            # a stranger's file may name any
             there = [tail for tail in tails if tail.is_relative_to(folder) and tail.is_file()]
             if not there:
                 raise ValueError(f"it names {name[:80]!r}, which lies neither in its folder nor below")
@@ -108,7 +110,7 @@ def begins_with_element(name: str) -> Callable[[bytes], bool]:
 
         def start(found: str, _: dict[str, str]) -> None:
             names.append(found.rpartition(" ")[2])
-            raise StopIteration
+            raise StopIteration  # one is enough
 
         parser.StartElementHandler = start
         with suppress(expat.ExpatError, StopIteration, ValueError, LookupError):
@@ -128,7 +130,7 @@ def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
         # a device may have no end
         raise ValueError("it is a folder: name a file in it" if stat.S_ISDIR(mode) else "it is no file")
     with Path(path).open("rb") as file:
-        data = file.read(_MOST_OF_GRAPHS + 1)
+        data = file.read(_MOST_OF_GRAPHS + 1)  # one more than most shows that it is too large
     if not data or data.isspace():
         raise ValueError("it is empty")
     if data[:10].lstrip(b"\x89").startswith(b"treecast"):
@@ -136,7 +138,7 @@ def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
     if not kind and (several := _of_hosts(data)):
         return several
     chosen = _chosen(data[:HEAD], path, kind)
-    if not kind and chosen is None and (chosen := _found(unframed(data[:HEAD]))):
+    if not kind and chosen is None and (chosen := _found(unframed(data[:HEAD]))):  # a paste
         data = unframed(data)
     chosen = chosen or _by_name(data[:HEAD], path)
     most = _MOST_OF_GRAPHS if chosen.name in ("graphml", "links") else _MOST
@@ -147,6 +149,7 @@ def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
 
 def _of_hosts(data: bytes) -> Machine | None:
     """Return the machines of several hosts in one paste: the first one, and all by the names of the hosts."""
+    # pastes are short
     texts = {name: unframed(text) for name, text in (hosts_in(data) if len(data) < 16 * HEAD else {}).items()}
     kinds = {name: each for name, text in texts.items() if (each := _found(text[:HEAD]))}
     read = {name: each.read(texts[name]) for name, each in kinds.items()}
@@ -184,6 +187,7 @@ def _by_name(head: bytes, path: str) -> FileReader:
     if missing := lacking():
         raise ValueError(f"what reads such files may be in {' or '.join(missing)}, not installed here")
     by_name = [each for each in readers().values() if suffix in each.suffixes]
+    # many tools share these suffixes: they tell little
     if (not by_name or suffix in _OF_MACHINES) and (looks := looks_like(head)):
         raise ValueError(looks)
     return (by_name or [readers()["links"]])[0]

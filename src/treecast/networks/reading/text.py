@@ -26,6 +26,7 @@ def whole_number(text: str, name: str, most: int = _MOST_COUNTED) -> int:
     >>> whole_number("12", "count")
     12
     """
+    # no sign, and no digits of other alphabets
     if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > most:
         raise ValueError(f"{name} is {text[:40]!r}: write a whole number from 0 to {most:,}")
     return int(text)

@@ -37,6 +37,7 @@ def sums(machine: Machine) -> tuple[dict[tuple[str, str], float], dict[tuple[str
             both[u, v] += low
             one[u, v] -= low
             one[v, u] -= low
+    # else what rounding left of equal rates
     return dict(both), {ends: rate for ends, rate in one.items() if rate > 1e-9}
 
 

@@ -133,7 +133,7 @@ class Algorithm:
             waiting=np.flatnonzero(awaits),
             wait=wait[awaits],
             where=self.of_step,
-            read=step["srcbuf"] * BUFFER + step["srcoff"],
+            read=step["srcbuf"] * BUFFER + step["srcoff"],  # buffer and place in one number
             write=step["dstbuf"] * BUFFER + step["dstoff"],
         )
 
@@ -145,6 +145,7 @@ class Algorithm:
         base, given = np.repeat(begin[:-1, None], 3, axis=1), chunks[:, 0]
         if inplace:
             own = np.arange(n) * share
+            # a share stands at its GPU's place in the loop
             base[:, :2] += own[:, None] * np.array(self.shares)
             base[:, 2] += shared
             given = np.full(n, share if self.shares[0] else shared)
