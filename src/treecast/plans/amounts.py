@@ -88,7 +88,7 @@ def with_arcs(network: Network, usual: Costs | None, arcs: Mapping[Any, Any] | N
     found = dict[tuple[int, int], Cost]()
     for ends, cost in arcs.items():
         try:
-            if isinstance(ends, str):
+            if isinstance(ends, str):  # two letters would pass for a pair
                 raise TypeError
             (source, target), given = ends, cost if isinstance(cost, Cost) else Costs.of(*cost).default
         except (TypeError, ValueError):

@@ -147,6 +147,7 @@ def joined(parts: Sequence[Rows], later: Sequence[int] = ()) -> Rows:
     if len(parts) == 1 and not any(later):
         return parts[0]
     columns = [part.columns() for part in parts]
+    # payloads of each stand behind those before
     for some, by in zip(columns, starts([len(part.payloads) for part in parts]).tolist(), strict=False):
         some["payload"] = some["payload"].astype(np.int64) + by
     for some, by in zip(columns, later, strict=bool(later)):

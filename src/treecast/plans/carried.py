@@ -35,6 +35,7 @@ def _renamed(collective: Collective, to: Ints, back: Ints) -> Collective:
     """Return a collective whose node v has become ``to[v]``."""
     owners, size = collective.owners, collective.messages
     if owners and not collective.shared:  # of each block, by its new name
+        # runs end where blocks do, as these move
         first = np.unique([*range(0, collective.sums, size), *(chunk for chunk, _ in owners)])
         begin, node = to[first // size] * size + first % size, to[collective.source_of(first)]
         owners = tuple(sorted(zip(begin.tolist(), node.tolist(), strict=True)))
@@ -78,7 +79,7 @@ def _within_blocks(schedule: Schedule) -> Schedule:
     first, stop = table.first[entry], table.stop[entry]
     moved = {name: column[part] for name, column in rows.columns().items()}
     moved |= {
-        "step": moved["step"] + rows.pace[part] * table.before[entry],
+        "step": moved["step"] + rows.pace[part] * table.before[entry],  # after the chunks before
         "steps": (stop - first - 1) * rows.pace[part] + 1,
         "payload": len(table) + np.arange(len(part)),
     }

@@ -71,7 +71,7 @@ def choose(
     for entry in tried:
         if found and entry.at is None and not compared and _is_least(job, _best(found)):
             break
-        if entry.least and found and not compared and () < _best(found).cost[:2] <= entry.least(job):
+        if entry.least and found and not compared and () < _best(found).cost[:2] <= entry.least(job):  # () is no cost
             continue
         if entry.claims is None and job.network.nodes > _MOST_COMPARED:
             if not found:
@@ -241,6 +241,7 @@ def run_builder(job: Job[Any], entry: Builder) -> Built:
     ways = job.copies if collective.all_source or collective.personal else max(1, entry.most_copies(network))
     sources = network.nodes if collective.all_source and not entry.orbit else 1
     if collective.lengths is None:
+        # of personal data a way has about half the diameter
         far = network.diameter if collective.personal and network.diameter_is_cheap else 1
         hops = max(1, far // 2) if collective.personal else 2 if collective.results else 1
         check_memory(

@@ -79,6 +79,7 @@ def _worst(network: Network, collective: Collective, against: Against) -> tuple[
 
 @kept(64)
 def _worst_root(network: Network, against: Against) -> tuple[int, Fewest]:
+    # one stands for all that see the same
     roots = network.ranks[: 1 if network.seen_alike else _MOST_ROOTS].tolist()
     return min(((root, fewest_apart(network, root, against)) for root in roots), key=lambda each: each[1].ways)
 

@@ -310,9 +310,9 @@ class Search:
     def _centre(self, slope: float, offset: float) -> int:
         """Return √(cβB / (aα)) for aM + c steps; from 1 to the greatest count."""
         cost = self.costs.default
-        if offset <= 0:
+        if offset <= 0:  # no pipeline to fill
             return 1
-        if slope <= 0 or not cost.startup:
+        if slope <= 0 or not cost.startup:  # more chunks cost nothing
             return self.most
         best = offset * cost.per_byte * self.block / (slope * cost.startup)
         return self.most if best == inf else max(1, min(self.most, isqrt(int(best))))

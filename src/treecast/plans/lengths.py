@@ -74,6 +74,7 @@ def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
             flits[network.ranks] = of_ranks
     if flits.shape != (network.nodes,):
         raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
+    # what is wrong stays wrong, and is refused at the end
     if root is not None and flits.dtype.kind in "iu" and flits.min() >= 0:
         flits[root] = 0
     if relays is not None and flits.dtype.kind in "iu":

@@ -74,6 +74,7 @@ def encode_text(schedule: Schedule) -> bytes:
 def _encoded(schedule: Schedule, words: Header) -> bytes:
     header = "".join(f"{word} {value}\n" for word, value in words.items())
     rows = "".join(line + "\n" for line in lines(schedule))
+    # each row has one
     if rows.count(">") != len(schedule):
         raise FormatError("a node's name holds '>', which joins two nodes in the text format: write to a .tcb file")
     body = f"{header}rows {len(schedule)}\n{rows}".encode()
@@ -98,6 +99,7 @@ def _digest_line(version: int, first: bytes, body: bytes) -> bytes:
 def _as_written(data: bytes) -> bytes:
     """Return a file without the additions of editors and version control on Windows: a byte order mark, CRLF."""
     data = data.removeprefix(codecs.BOM_UTF8)
+    # its first line tells how lines end
     return data.replace(b"\r\n", b"\n") if b"\r\n" in data[: len(_MAGIC) + 12] else data
 
 
@@ -169,7 +171,7 @@ def _columns(block: list[tuple[int, str]], network: Network, nodes: dict[str, in
             "a row is written STEP+STEPS SRC>DST port=P tree=T CHUNKS, as in '0+4 1234>2134 port=0 tree=0 0-3'",
         )
     step, steps, src, dst, port, tree, chunks = zip(*found, strict=True)
-    for i, name in enumerate(src + dst):
+    for i, name in enumerate(src + dst):  # i % block: the row
         if name not in nodes:
             try:
                 nodes[name] = network.node(name)
@@ -260,6 +262,7 @@ def decode_binary(data: bytes) -> Schedule:
         arrays[name] = np.frombuffer(body, of, length, end)
         end += of.itemsize * length
     table = Payloads(*(arrays.pop(name).astype(np.int64) for name in ("start", "first", "stop")))
+    # else a row would have chunks that are not there
     if bool(((table.start < 0) | (table.start > ranges)).any()):
         raise FormatError("this binary file holds no schedule: a payload begins outside the table of ranges")
     words = {word: value for word, value in header.items() if is_word(word)}

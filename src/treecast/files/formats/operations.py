@@ -37,6 +37,7 @@ _SPELLED = {SEND: "send to {}, tag {}", RECEIVE: "receive from {}, tag {}", 0: "
 def comments_of_job(messages: Messages, begins: Ints, mark: str = _MARK) -> list[str]:
     """Return the comments that say the job, without the marks that make them comments."""
     collective = messages.schedule.collective
+    # of sums; their results are no more data
     words = header_of(messages.schedule) | {"bytes": str(begins[collective.sums or collective.chunks])}
     return [f"{mark}{word} {value}" for word, value in words.items()]
 
@@ -81,6 +82,7 @@ def operations_of(
     def of_rank(some: Ints) -> Iterator[ListedOperation]:
         kind, message = program.kind[some], carried[some]
         said = iter(comments_of(messages, message[kind == SEND]))
+        # a message without bytes is written as one of 1
         ends, size = (messages.src[message], messages.dst[message]), np.maximum(program.size[some], 1)
         columns = (some, kind, *ends, program.tag[some], size, message, nanoseconds[message])
         for row in zip(*(column.tolist() for column in columns), strict=True):
@@ -179,7 +181,7 @@ class Reading:
                 f"{self.noun} {line[k]}: rank {rank[k]} has no message with rank {peer[k]}: ranks are 0 to {self.ranks - 1}"
             )
         waits = np.array(self._waits, np.int64).reshape(-1, 3)
-        late, early, begun = waits[np.argsort(waits[:, 0], kind="stable")].T.copy()
+        late, early, begun = waits[np.argsort(waits[:, 0], kind="stable")].T.copy()  # a program has them by who waits
 
         def where(one: int) -> Place:
             said = _SPELLED[int(kind[one])].format(peer[one], tag[one])
@@ -189,7 +191,7 @@ class Reading:
         program = Program(
             ranks=self.ranks,
             rank=rank,
-            lane=np.arange(len(rank)),
+            lane=np.arange(len(rank)),  # one each: nothing but waits orders them
             kind=kind,
             to=np.where(kind == SEND, peer, -1),
             source=np.where(kind == RECEIVE, peer, -1),

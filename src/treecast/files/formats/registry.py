@@ -81,7 +81,7 @@ class Setting:
     several: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "keyword", self.keyword or self.name.replace("-", "_"))
+        object.__setattr__(self, "keyword", self.keyword or self.name.replace("-", "_"))  # it is frozen
 
     def __str__(self) -> str:
         return self.name if self.name == self.keyword else f"{self.name} (in Python {self.keyword})"
@@ -237,6 +237,7 @@ def format_of_name(path: str | os.PathLike[str]) -> str:
     name = PurePath(path).name
     if not os.fspath(path):
         raise FormatError("'' is no name of a file: write plan.tc, or - for standard output")
+    # a suffix alone is no name
     fitting = [known for known in exporters().values() if name.endswith(known.suffix) and name != known.suffix]
     if fitting:
         return max(fitting, key=lambda known: len(known.suffix)).name

@@ -123,7 +123,7 @@ def _traces(messages: Messages, sizes: Ints, numbers: Ints) -> Iterator[tuple[in
     Step by step come its receives, its sends, a wait for both, and its additions. ``sizes`` are the bytes of each message,
     ``numbers`` the numbers that are added with it.
     """
-    one = parcels(messages)
+    one = parcels(messages)  # messages that go together are one send
     size, added = (np.bincount(one, each).astype(np.int64).tolist() for each in (sizes, numbers))
     for node, some in messages.at_each_node():
         sends, lines = messages.src[some] == node, list[str]()
@@ -134,6 +134,7 @@ def _traces(messages: Messages, sizes: Ints, numbers: Ints) -> Iterator[tuple[in
             awaited, sent, tag, work = dict[int, str](), dict[int, list[str]](), step % _TAGS, 0
             for _, out, src, dst, parcel in moves:
                 if out:
+                    # what a send carries stands before it
                     sent.setdefault(parcel, [f"{node} isend {dst} {tag} {size[parcel]}\n"]).insert(
                         -1, f"# {next(said)}\n"
                     )
@@ -165,12 +166,14 @@ def network_file(network: Network, model: Model, *, costs: Costs, speed: float) 
     if whole is not network and costs.arcs:
         raise FormatError("the costs of routes past relays are those of no link: leave --costs out")
     arcs = arcs_of(whole)
+    # parallel arcs are one link, as wide as they all
     pairs, width = np.unique(np.stack([arcs.tail, arcs.head]), axis=1, return_counts=True)
     lines = [f'<host id="h{u}" speed="{speed:.0f}f"/>' for u in range(network.nodes)]
     links: dict[str, tuple[float, float]] = {}
     for u, v, count in zip(*pairs.tolist(), width.tolist(), strict=True):
         name, of = _link(u, v, model), costs.arcs.get((u, v), cost)
         said = rate_of(of) * count, of.startup
+        # both ways of half duplex have one name
         if links.setdefault(name, said) != said:
             raise FormatError(
                 f"the arcs between {network.label(u)} and {network.label(v)} share a link, and differ in cost"

@@ -60,6 +60,7 @@ def _listed(form: str, sent: list[_Sent], header: dict[str, str], nodes: int) ->
         if brought is not None and brought[0] > one.begin:
             brought = None
         free, last = link.get((one.src, one.dst), (0, -1))
+        # what begins before its link is free gets the step of the one before: so it is judged
         step = one.begin if form == "teccl" else max(last + (one.begin >= free), brought[1] + 1 if brought else 0, 0)
         reading.comment(f"step {step} port {NO_PORT} tree -1 chunks {one.chunk}", one.line)
         send = reading.add((one.src, SEND, one.dst, one.chunk, 1), one.line)
@@ -67,6 +68,7 @@ def _listed(form: str, sent: list[_Sent], header: dict[str, str], nodes: int) ->
         if brought is not None:
             reading.wait(send, brought[2])
         link[one.src, one.dst] = max(free, one.end), max(step, last)
+        # the earliest counts
         if one.end < came.get((one.dst, one.chunk), (one.end + 1,))[0] and one.chunk // each != one.dst:
             came[one.dst, one.chunk] = one.end, step, receive
     return reading.listed(eager=True)
@@ -154,7 +156,7 @@ def _paced(sent: list[_Sent], nodes: int) -> list[_Sent]:
     while queues:
         heads = [queue[0] for queue in queues.values()]
         ready = [one for one in heads if one.chunk % nodes == one.src or came.get((one.src, one.chunk), _NEVER) <= now]
-        for one in ready or heads[:1]:
+        for one in ready or heads[:1]:  # else all would wait for ever
             found.append(one._replace(begin=now, end=now + 1))
             came.setdefault((one.dst, one.chunk), now + 1)
             queues[one.src, one.dst].popleft()

@@ -125,6 +125,7 @@ def _columns(lines: Iterator[str], names: list[str], before: int, network: Netwo
             found.append((*ends, payload, whole(step), port, whole(tree or "-1"), size, before + reader.line_num))
     except (csv.Error, TreecastError) as error:
         raise FormatError(f"line {before + reader.line_num}: {one_line(str(error))}") from None
+    # commas divide cells: a table has ; between ranges
     ranges = [read_ranges(chunks.replace(";", ",") or "-") for chunks in payloads]
     said = ("src", "dst", "payload", "step", "port", "tree", "bytes", "line")
     columns = np.array(found, np.int64).reshape(-1, len(said)).T.copy()

@@ -69,8 +69,10 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
     urgent, colour, chance = ways.heights.astype(np.float64), np.full(len(ways), -1), np.random.default_rng(1)
 
     def placed(pace: int, again: int, by_chance: int) -> Iterator[Period]:
+        # those with most behind them first, in part by chance
         order = np.argsort(-urgent - by_chance * chance.random(len(ways)), kind="stable")
         began, budget = np.empty(len(ways), np.int64), again * len(ways)
+        # all have a place
         if not place(first, after, begin, before, taken, order, colour, pace, servers, machine.latency, budget, began):
             yield Period(ways, began, pace)
 
@@ -90,6 +92,7 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
         colours(taken, least, wanted.resources, colour)
         yield from placed(least, 1, 0)
     # 4. Nothing has met the least pace: the next ones, the first that fits.
+    # up to twice the load, by 32nds
     for pace in () if reached else dict.fromkeys(least + least * part // 32 for part in range(1, 33)):
         for found in placed(pace, _FEW_TIMES, 0):
             yield found
@@ -121,6 +124,7 @@ class Repeated(NamedTuple):
     def built(self, collective: Collective) -> Built:
         """Return the rows of a collective of as many messages."""
         (ways, begin, pace), many = self.period, collective.messages
+        # where in its block the chunks of each way begin
         offset = np.arange(len(self.dealt))[:, None] * many + np.cumsum(self.dealt, axis=1) - self.dealt
         turn, number = _numbers(ways, self.small)
         number_of, length = offset.reshape(-1)[number] + turn * offset.shape[0] * many, self.dealt.reshape(-1)[number]
@@ -128,6 +132,7 @@ class Repeated(NamedTuple):
         first, payload = np.unique(number_of[kept], return_inverse=True)
         sizes = np.zeros(len(first), np.int64)
         sizes[payload] = length[kept]
+        # a chunk in each period
         more = {"tree": ways.tree[kept], "payload": payload.reshape(-1), "steps": (length[kept] - 1) * pace + 1}
         rows = rows_over(ways.network, Payloads.of_ranges(first, first + sizes), begin[kept], ways.arc[kept], **more)
         owners = tuple((int(offset.reshape(-1)[at]), node) for at, node in self.small.owners)

@@ -40,10 +40,10 @@ def streams(messages: int, trees: int, copies: int) -> list[list[tuple[int, int]
         return [[(0, messages)]] * trees
     carried: list[list[tuple[int, int]]] = []
     for tree in range(trees):
-        first = tree - copies + 1
+        first = tree - copies + 1  # of the parts that it carries
         runs = [(cuts[max(first, 0)], cuts[tree + 1])]
         if first < 0:
-            runs.insert(0, (cuts[first + trees], messages))
+            runs.insert(0, (cuts[first + trees], messages))  # parts from the end, cyclically
         carried.append([(a, b) for a, b in runs if a < b])
     return carried
 
@@ -76,7 +76,7 @@ def uneven_streams(messages: int, copies: int, depths: Sequence[int]) -> tuple[i
         return [min(messages, max(0, steps - depth + 1)) for depth in depths]
 
     # 1. The fewest steps in which all trees together carry enough, by bisection.
-    least, enough = 1, messages + max(depths)
+    least, enough = 1, messages + max(depths)  # by then each tree has carried all
     while least < enough:
         middle = (least + enough) // 2
         least, enough = (least, middle) if sum(most(middle)) >= total else (middle + 1, enough)

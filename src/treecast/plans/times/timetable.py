@@ -53,6 +53,7 @@ class Timed(NamedTuple):
         # 1. A piece for each range of chunks of each hop, and when it begins.
         hop, piece = explode(ways.payloads.start, ways.payload)
         first, lasts = ways.payloads.first[piece], (ways.payloads.stop - ways.payloads.first)[piece]
+        # chunks of a hop go one by one: a piece begins behind those before it in its hop
         shift = 0 if combining else np.cumsum(lasts) - lasts - (np.cumsum(ways.lengths) - ways.lengths)[hop]
         arc, tree, step = ways.arc[hop], ways.tree[hop], self.step[hop] + shift
         order = np.lexsort((first, step, tree, arc))
@@ -246,12 +247,14 @@ def pack(trees: TreeSet, masks: Ints) -> Packed:
     ``masks``, int64 (sets, N): for each chunk that is sent, the labels of each node, bit t for tree t. The root's do not
     count. Raises PlanError when a set is not closed: a node receives by a tree by which its parent there does not.
     """
+    # bit t of a mask: tree t
     has = (masks[:, None, :] >> np.arange(len(trees))[:, None] & 1 == 1) & (trees.parent >= 0)
     of, tree, node = np.nonzero(has)
     number = np.full(has.shape, -1)
     number[has] = np.arange(len(node))
     up = trees.parent[tree, node]
     above = number[of, tree, up]
+    # the root needs no label
     lacking = np.flatnonzero((above < 0) & (up != trees.root))
     if len(lacking):
         at, label = lacking[0], trees.network.label

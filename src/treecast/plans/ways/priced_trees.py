@@ -49,6 +49,7 @@ def shares_of(demand: Demand, begins: Ints, most: int = _MOST_HOPS) -> ClassShar
     """
     parts, wants = np.diff(demand.part), np.diff(demand.wants)
     hops = demand.size * (wants + np.where(parts > 1, parts, 0))
+    # blocks so long that all have few hops together
     block = np.minimum(max(1, -(-int(hops.sum()) // most)), demand.size)
     count = -(-demand.size // block)
     of, place = np.repeat(np.arange(len(demand)), count), places(count)
@@ -71,7 +72,8 @@ def owners_of(collective: Collective, network: Network, seed: int = 0, machine: 
         wants = demand.want[demand.wants[k] : demand.wants[k + 1]]
         gives = demand.holder[demand.holders[demand.part[k] : demand.part[k + 1]]]
         reach = far[gives].max(axis=0) + far[:, wants].max(axis=1)
-        aside = ~np.isin(every, wants)
+        aside = ~np.isin(every, wants)  # a wanter, if others are no nearer
+        # what it has to add already, and the way to it and from it
         owners[k] = int(np.argmin(load / demand.size[k] + 2 * reach + aside + ties[k]))
         load[owners[k]] += demand.size[k]
     return owners
@@ -159,9 +161,11 @@ def ways_of_trees(
     tree, node = np.nonzero(by >= 0)
     arc = by[tree, node].astype(np.int64)
     finished, own = out[tree], share[tree]
-    payload = own + count * finished
+    payload = own + count * finished  # finished sums are numbered behind their shares
     owner = collective.source_of(shares.first[own]) if sums else np.full(len(own), -1)
+    # payload and node in one number
     key, leaves = payload * network.nodes, finished & (arcs.tail[arc] == owner)
+    # a finished sum leaves its owner when all contributions are there
     needs: Ints = np.where(leaves, own * network.nodes, key) + arcs.tail[arc].astype(np.int64)
     before, after = pairs_of(key + arcs.head[arc], needs)
     first = np.concatenate([shares.first, shares.first + sums])

@@ -213,7 +213,7 @@ class AlgorithmReader:
         self._inside.pop()
         depth = len(self._inside)
         if 0 < depth < 4:
-            self._at[depth - 1 :] = [-1] * (4 - depth)
+            self._at[depth - 1 :] = [-1] * (4 - depth)  # what ends here is read no longer
 
     def whole(self, said: dict[str, str], name: str, of: str) -> int:
         """Return a whole number that an element says, or -2 where it says none."""
@@ -221,6 +221,7 @@ class AlgorithmReader:
         if text is None:
             self.wrong(f"the {of} lacks {name}")
             return -2
+        # few numbers stand in a file, many times each
         found = self._number.get(text)
         if found is None:
             if not is_whole(text.removeprefix("-"), 9):

@@ -240,7 +240,7 @@ def _steps(plan: Unrolled, op: GpuOp, pieces: dict[GpuOp, Fraction], found: Find
     if op.name != "pipeline":
         yield _step(plan, op, None, found)
         return
-    long = int(pieces[op] * plan.units)
+    long = int(pieces[op] * plan.units)  # whole, by the choice of units
     for first in range(0, op.chunks * plan.units, max(long, 1)):
         for one in op.inner:
             yield _step(plan, one, (first, min(long, op.chunks * plan.units - first)), found)

@@ -53,7 +53,9 @@ def _parents(network: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints
     axis = np.array(axes, np.int64)[next_ahead(np.arange(len(axes)), seen[axes] != 0)[tree.ravel()]]
     here = np.take_along_axis(seen, axis, axis=0)
     down = np.where(here == 0, _longer(grid, root)[axis] > 0, here < 0).astype(np.int64)
+    # the first of each axis
     port = np.cumsum([0, *(min(side - 1, 2) if grid.wraps else 2 for side in grid.sides)])[axis]
+    # a ring of two nodes has one port for both ways
     single = np.array([grid.wraps and side == 2 for side in grid.sides])[axis]
     return network.neighbor(nodes, port + np.where(single, 0, 1 - down)), port + np.where(single, 0, down)
 

@@ -67,4 +67,5 @@ def grown(
 def _prices(most: float) -> Ints:
     """Return the price of an arc by the trees that it is in, which should be ``most`` at most: int64."""
     load = np.arange(max(2, int(4 * most) + 2))
+    # an arc that one tree more fills costs 1024; prices are between 32 and 2^30
     return np.maximum(32, 1024 * 2.0 ** np.minimum(20, _STEEP * (load + 1 - most) / most)).astype(np.int64)

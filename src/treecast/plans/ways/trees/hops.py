@@ -40,7 +40,7 @@ class ParentRule:
         count = self.count(network)
         parent, port = self.parents(network, root, np.arange(network.nodes), np.arange(count)[:, None])
         parent, port = parent.astype(np.int32), port.astype(np.int8) if network.ports < 128 else port.astype(np.int32)
-        parent[:, root] = port[:, root] = -1
+        parent[:, root] = port[:, root] = -1  # the rule says nothing of it
         return TreeSet(network, root, parent, port, tuple(range(count)) if self.turned else ())
 
     def parent(self, network: Network, node: int, tree: int, root: int = 0) -> TreeHop | None:
@@ -54,12 +54,12 @@ class ParentRule:
     def children(self, network: Network, node: int, tree: int, root: int = 0) -> list[TreeHop]:
         """Return the children of ``node`` in a tree, with the ports that lead to them."""
         check_tree(network, tree, self.count(network))
-        port = (np.arange(network.ports) + tree * self.turned) % network.ports
+        port = (np.arange(network.ports) + tree * self.turned) % network.ports  # from the tree's own on
         near = np.asarray(network.neighbor(network.check_node(node), port))
         able = (near >= 0) & (near != network.check_node(root))
         near, port = near[able], port[able]
         above, by = self.parents(network, root, near, np.array([[tree]]))
-        below = (above[0] == node) & (by[0] == port)
+        below = (above[0] == node) & (by[0] == port)  # parallel arcs have other ports
         return list(zip(near[below].tolist(), port[below].tolist(), strict=True))
 
     def depth_of(self, network: Network, node: int, tree: int, root: int = 0) -> int:

@@ -27,6 +27,7 @@ def exact_depth(d: int) -> int:
 def parent_ports(cube: Network, seen: Ints, tree: int | Ints) -> Ints:
     """Return the dimension over which the parent lies of the nodes ``seen`` from the root; the arrays broadcast."""
     behind = rotate_bits(seen, -(tree + 1), cube.ports)  # bit tree + 1 first, bit tree last
+    # how many 0s stand below the lowest 1
     place = np.bitwise_count((behind & -behind) - 1).astype(np.int64)
     return np.where(seen >> tree & 1, (place + tree + 1) % cube.ports, tree)
 
@@ -50,6 +51,7 @@ def calling_trees(cube: Network, order: Sequence[int] | None = None, root: int =
     """
     dims = np.array(check_order(cube.ports, order)[::-1], np.int64)
     every = np.arange(cube.nodes)
+    # bit i: the dimension that is used i-th from the end
     seen = (((every ^ root)[:, None] >> dims & 1) << np.arange(cube.ports)).sum(axis=1)
     trees = disjoint_trees(cube)
     port = dims[trees.port[::-1][:, seen].astype(np.int64)].astype(np.int8)

@@ -56,7 +56,7 @@ class _DepthFirst(NamedTuple):
 
 def _search(around: list[list[tuple[int, int]]], root: int) -> _DepthFirst:
     order, place, above, low = [root], {root: 0}, {root: -1}, {root: root}
-    waiting = [(root, iter(around[root]))]
+    waiting = [(root, iter(around[root]))]  # a stack of our own: networks are deeper than Python's
     while waiting:
         u, ahead = waiting[-1]
         for _, v in ahead:
@@ -87,6 +87,7 @@ def _numbered(seen: _DepthFirst) -> list[list[int]]:
             continue
         block = first[v] = first[up]
         ahead, behind = after[block], before[block]
+        # lower: those behind which the last node stands that was seen from them
         if low in lower or low == seen.above[block]:
             one, other = behind[up], up
             lower.discard(up)
@@ -111,7 +112,7 @@ def _hang(
     The last, a neighbour of the first, hears from it in tree 1, and from nobody else there; nor from it in tree 0.
     """
     number, top, last = {v: at for at, v in enumerate(numbers)}, numbers[0], numbers[-1]
-    for tree, nodes, sign in ((0, numbers[1:], 1), (1, numbers[:0:-1], -1)):
+    for tree, nodes, sign in ((0, numbers[1:], 1), (1, numbers[:0:-1], -1)):  # up the numbers, and down them
         for v in nodes:
             if tree == 1 and v == last:
                 able = [(arc, u) for arc, u in around[v] if u == top]
@@ -119,6 +120,7 @@ def _hang(
                 able = [
                     (arc, u)
                     for arc, u in around[v]
+                    # a node of another block has no number here
                     if sign * number.get(u, number[v]) < sign * number[v] and not (u == top and tree + (v == last))
                 ]
             arc, u = min(able, key=lambda each: depth[tree][each[1]])

@@ -51,7 +51,7 @@ def priced_pairs(
     tries = min(-(-_ALL_TRIES // len(roots)), _TRIES)
     # 1. the pairs, each beside all others
     for which in list(range(len(roots))) * _PASSES:
-        load -= _times(arcs, up[which])
+        load -= _times(arcs, up[which])  # its own old pair is no burden
         price = ((load + 1) / cables) ** _STEEP
         price /= price.mean()
         tried = (_numbered_trees(arcs, roots[which], price + _LATER, chance) for _ in range(tries))
@@ -133,7 +133,7 @@ def _order(into: list[list[_Entry]], root: int) -> list[int] | None:
             return None
         first, *nodes, last = ear
         walk = after[first]
-        while walk not in (root, last):
+        while walk not in (root, last):  # which end of the ear comes first?
             walk = after[walk]
         if first != root and walk != last:  # the last one comes first in the circle
             first, nodes = last, nodes[::-1]
