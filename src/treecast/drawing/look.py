@@ -99,7 +99,7 @@ def _shrink(artist: Any, scale: float) -> None:
             getattr(artist, f"set_{name}")(np.multiply(getattr(artist, f"get_{name}")(), scale**power))
     if hasattr(artist, "get_bbox_patch") and artist.get_bbox_patch() is not None:
         _shrink(artist.get_bbox_patch(), scale)
-    if hasattr(artist, "xyann"):
+    if hasattr(artist, "xyann"):  # how far the words of a note stand from it
         artist.xyann = tuple(np.multiply(artist.xyann, scale))
 
 
@@ -190,6 +190,7 @@ def _keep_letters(page: Inset) -> None:
     large = [text for text in texts if text not in small]
     for text in [*large, *sorted(small, key=lambda text: text not in of_legends)]:
         box = text.get_window_extent().extents
+        # which boxes it does not touch: they end before it begins, or begin behind its end
         apart = (kept[:, 2:] <= box[:2]).any(axis=1) | (kept[:, :2] >= box[2:]).any(axis=1)
         if text in small and text not in of_legends and not apart.all():
             text.set_visible(False)

@@ -135,7 +135,7 @@ def draw(
         raise TreecastError("a picture goes into a file or into axes: leave out output, or ax")
     if figsize is not None:
         look = replace(look, size=figsize)
-    media = _SHOWN[0 if look.plain else 1 :] if output is None else (medium_of(output),)
+    media = _SHOWN[0 if look.plain else 1 :] if output is None else (medium_of(output),)  # characters have no look
     if isinstance(subject, str | Path):
         subject = treecast.load(subject)
     _check(subject, tree, bool(faults), steps)
@@ -356,5 +356,6 @@ def _lender(letter: str) -> str | None:
     """Return a family of this machine that has a letter; None where there is none."""
     # the last resort of matplotlib has a box for each letter
     known = [font for font in _fonts().fontManager.ttflist if not font.name.startswith("Last Resort")]
+    # regular and upright ones first
     fonts = sorted(known, key=lambda font: (font.weight not in (400, "normal"), font.style, font.name))
     return next((font.name for font in fonts if ord(letter) in _charmap(font.fname)), None)

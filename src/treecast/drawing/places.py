@@ -82,7 +82,7 @@ def _on_grid(coordinates: Ints, wraps: bool) -> Places:
         way = number % 2
         points[:, way] += axis * width[way]
         points[:, 1 - way] += axis * width[way] * slant
-        width[way] *= int(axis.max()) + 1.6
+        width[way] *= int(axis.max()) + 1.6  # a line of copies beside each other, with a gap
     return points
 
 
@@ -174,7 +174,7 @@ def _hops(network: Network, starts: Ints) -> Ints:
         if not len(reached):
             break
         far[reached] = step
-    return np.where(far < 0, far.max() + 1, far)
+    return np.where(far < 0, far.max() + 1, far)  # who is not reached stands behind all
 
 
 def _by_kind(network: Network) -> Ints:

@@ -141,7 +141,7 @@ def packed(facts: dict[str, Any], columns: Columns) -> str:
         listed.append((name, len(column), int(differs)))
         parts.append(steps if differs else kept)
     header = json.dumps({**facts, "columns": listed}, ensure_ascii=False, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 4)
+    header += b" " * (-len(header) % 4)  # int32 columns begin at multiples of 4 bytes
     body = len(header).to_bytes(4, "little") + header + b"".join(parts)
     return base64.b64encode(zlib.compress(body, 9)).decode()
 
@@ -199,7 +199,7 @@ def joined(module: str) -> str:
         text = _read(f"{name}.js")
         for _, other in _IMPORT.findall(text):
             if other not in parts:
-                add(other)
+                add(other)  # before what needs it
         exported = ", ".join(found for _, found in _EXPORT.findall(text))
         inner = _COMMENT.sub("", _EXPORT.sub(r"\1", _IMPORT.sub(r"const \1 = \2_js;\n", text))).strip()
         parts[name] = f"const {name}_js = (() => {{\n{inner}\nreturn {{ {exported} }};\n}})();\n"

@@ -87,6 +87,7 @@ def _name_front(axes: Any, advice: Advice) -> None:
     named = dict[tuple[int, int, float], Design]()
     for each in advice.options:
         if each.front:
+            # equal but for rounding is one place
             named.setdefault((each.survives, each.degree, round(each.seconds, 12)), each)
     for each in list(named.values())[:_MOST_NAMED]:
         look = {"offset": (7, -3), "ha": "left", "va": "baseline", "halo": 3}
@@ -164,7 +165,7 @@ def _panel(axes: Any, name: str, bars: Sequence[Bar]) -> None:
         write(axes, (bar.value, place), f"  {bar.value:,}", 8, ha="left")
         if bar.least is not None:
             axes.plot([bar.least] * 2, [place - 0.42, place + 0.42], color=theme().ink, linewidth=1.6, zorder=3)
-    axes.set(xlim=(0, most * 1.08), ylim=(len(bars) - 0.4, -0.6))
+    axes.set(xlim=(0, most * 1.08), ylim=(len(bars) - 0.4, -0.6))  # the first on top
     axes.set_yticks(range(len(bars)))
     axes.set_yticklabels([bar.name if len(bar.name) <= _LONGEST else bar.name[: _LONGEST - 1] + "…" for bar in bars])
     name_axes(axes, name, "")
@@ -195,7 +196,7 @@ def draw_losses(curves: Curves, view: View) -> None:
     axes.set(xscale="log", yscale="log", xlim=(unit * factors[0], max(ends)))
     if len(ends) > 1:
         lines = [value for line in axes.lines for value in line.get_ydata()]
-        axes.set_ylim(min(lines) / 3, min(1.5, max(lines) * 3))
+        axes.set_ylim(min(lines) / 3, min(1.5, max(lines) * 3))  # room on either side
     axes.axvline(unit, color=theme().pale, linewidth=1, zorder=0)
     one = {"nodes": "a node", "links": "a link"}.get(groups[0].kind, "an arc")
     name_axes(axes, f"probability that {one} fails", "probability of a loss")

@@ -40,6 +40,7 @@ def draw_failures(found: Failures, view: View) -> None:
                 fills[part.nodes[0]] = ink, letters_on(ink)
                 continue
             ends = min(part.nodes), max(part.nodes)
+            # cutting off is worse than any cost
             links[ends] = max(links.get(ends, (False, 0.0)), (bool(each.cut_off), each.more))
     # 3. Cables, the dearest first: these are the ones that the legend has room for.
     handles = list[Any]()

@@ -76,6 +76,7 @@ def draw_network(schedule: Schedule, view: View) -> None:
     part, more = uncovered_rows(schedule, view)
     part = part.of_node_zero()
     steps, centre = view.steps or (0, part.steps + 1), centre_of(part)
+    # one step alone is shown as in a frame
     step = view.step if view.step is not None else steps[0] if steps[1] == steps[0] + 1 else None
     scene = Scene.on(figure, PlanView.of(schedule.network, centre))
     title(figure, schedule, faults)
@@ -118,7 +119,7 @@ class Scene(NamedTuple):
         figure.set_size_inches(width, height)
         axes = add_panel(figure, (MARGIN, foot), inner)
         left = (inner[0] - view.size[0]) / 2
-        axes.set(xlim=(-left, inner[0] - left), ylim=(view.size[1] + _AROUND, -_AROUND))
+        axes.set(xlim=(-left, inner[0] - left), ylim=(view.size[1] + _AROUND, -_AROUND))  # y goes down
         axes.set_axis_off()
         return Scene(axes, view)
 

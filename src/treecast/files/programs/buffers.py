@@ -85,6 +85,7 @@ class Buffers:
             return OUTPUT + chunk
         if not self._to_root and int(self.collective.destination_of(chunk)) == rank:
             if self._pairs:
+                # by source, as the collective has them
                 return OUTPUT + chunk // each // self.collective.nodes * each + chunk % each
             return OUTPUT + (chunk % each if self._shared else chunk)
         if (rank, chunk) not in self._scratch:
@@ -100,8 +101,8 @@ class Buffers:
         """Return the copies of a rank from its input to its output: the rank, from where, to where, and how many chunks."""
         collective, each, n = self.collective, self.each, self.collective.nodes
         if self.sums:
-            return [(rank, INPUT, OUTPUT, self.loop)] if n == 1 else []
-        own = rank * n * each + rank * each if self._pairs else rank * each
+            return [(rank, INPUT, OUTPUT, self.loop)] if n == 1 else []  # alone its contribution is the sum
+        own = rank * n * each + rank * each if self._pairs else rank * each  # its block for itself
         first, count = (0, self.loop) if collective.traits.blocks == "one" else (own, each)
         source, wants = self.given(rank, first), self._to_all or not self._to_root or rank == collective.root
         return [(rank, source, self.kept(rank, first), count)] if source != NOWHERE and wants else []
@@ -157,10 +158,12 @@ def on_buffers(messages: Messages, keep_copies: bool = False) -> tuple[Program, 
     count, none = len(first), np.full(len(owner), -1)
     rank = np.concatenate([src, dst, owner])
     ends = np.stack([np.concatenate([end, end, none]) for end in (src, dst, port)])
+    # by rank, its own copies last, by arc, and there in the order of messages
     order = np.lexsort([np.arange(len(rank)), *ends[::-1], np.repeat([0, 1], [2 * count, len(owner)]), rank])
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     waits = [  # 5. What waits for what, by these numbers.
+        # sends stand before receives; what is awaited is a receive
         np.stack([number[which + side * count], number[which[np.maximum(after, 0)] + count]])[:, after >= 0]
         for side, after in enumerate((sent_after, got_after))
     ]
@@ -172,13 +175,14 @@ def on_buffers(messages: Messages, keep_copies: bool = False) -> tuple[Program, 
     each = np.bincount(which, minlength=count)
     size = np.concatenate([each, each, length])[order]
     arcs, arc = np.unique(ends, axis=1, return_inverse=True)
+    # which of parallel arcs
     tag = places(np.unique(arcs[:2], axis=1, return_counts=True)[1])[arc.reshape(-1)]
     rank, kind, (src, dst, _) = rank[order], kind[order], ends[:, order]
     change = np.stack([rank, src, dst, tag[order]])
     program = Program(
         ranks=messages.schedule.network.nodes,
         rank=rank,
-        lane=np.cumsum((np.diff(change, prepend=change[:, :1]) != 0).any(axis=0)),
+        lane=np.cumsum((np.diff(change, prepend=change[:, :1]) != 0).any(axis=0)),  # a lane for each end of an arc
         kind=kind,
         to=np.where(kind & SEND, dst, -1),
         source=np.where(kind & RECEIVE, src, -1),

@@ -145,7 +145,7 @@ class Contents:
             return self._residues
         if self.atoms * (self.atoms + len(self.left)) > _MOST_BITS:
             raise FormatError("this plan is too large to judge with reduce_op max or min")
-        bits: list[int] = [1 << k for k in range(self.atoms)]
+        bits: list[int] = [1 << k for k in range(self.atoms)]  # a bit for each
         parts: list[list[int]] = np.stack([self.left, self.right], axis=1).tolist()
         for a, b in parts:
             bits.append(bits[a] | bits[b])
@@ -289,6 +289,7 @@ def wanted_at(kind: Kind, places: Places, loop: int, root: int, rank: int) -> tu
         return every[:0], every[:0]
     if kind.ends == "own":
         if kind.blocks == "pair":
+            # place p is of the source p // share: its block for this rank
             return every, every // share * loop + rank * share + every % share
         own = rank * share + np.arange(share)
         return own, root * loop + own
@@ -302,13 +303,15 @@ def root_of(contents: Contents, kind: Kind) -> int:
     if kind.all_source:
         return 0
     side, places = int(kind.direction == "to"), contents.places
-    having = np.flatnonzero(places.size[:, side])
+    having = np.flatnonzero(places.size[:, side])  # who alone has an input, or an output
     if len(having) == 1:
         return int(having[0])
+    # an empty output may begin behind all places
     value = contents.value[np.minimum(places.base[:, 1], len(contents.value) - 1)]
     if side == 0:
         origin = value[(value >= 0) & (value < contents.atoms)] // max(places.most, 1)
-        return int(np.bincount(origin).argmax()) if len(origin) else 0
+        return int(np.bincount(origin).argmax()) if len(origin) else 0  # whose data most outputs begin with
+    # whose output has most contributions
     return int(np.where(value >= 0, contents.count[value], 0).argmax()) if len(contents.count) else 0
 
 

@@ -41,6 +41,7 @@ def judge_flows(
     wants, gives = _needs(collective, begins)
     kind = collective.traits
     if collective.sums:
+        # a message may have parts of several ranks in one sum: each rank's flow by itself
         every = [pair for own in wants.values() for pair in own.items()]
         jobs = [(f"of rank {u}'s data, rank {v} wants", Counter({(u, v): need})) for (u, v), need in every]
     else:
@@ -82,7 +83,7 @@ def _graph(program: Program, pairs: Pairs, sized: bool) -> "nx.DiGraph[object]":
     graph: nx.DiGraph[object] = nx.DiGraph()
     ranks = program.rank.tolist()
     for late, before in waits_of(program).items():
-        graph.add_edges_from((early, late) for early in before)
+        graph.add_edges_from((early, late) for early in before)  # without a capacity: room for anything
     for one, rank in enumerate(ranks):
         graph.add_edge(("from", rank), one)
         if program.kind[one] & RECEIVE:

@@ -66,12 +66,12 @@ class Judged:
         found.these("adjacent", sends[away], lambda one: f"no link leads from there to {to[one]}", spell)
         if not named:
             return
-        key, room = src * network.nodes + dst, np.where(room, room, len(sends))
+        key, room = src * network.nodes + dst, np.where(room, room, len(sends))  # where no link leads, that is enough
         turn = np.lexsort([sends, when[0], key])
         busy, late = dict[int, list[int]](), list[int]()
         columns = [column[turn].tolist() for column in (sends, key, *when, room)]
         for one, arc, begin, units, most in zip(*columns, strict=True):
-            under_way = [end for end in busy.get(arc, ()) if end > begin]
+            under_way = [end for end in busy.get(arc, ()) if end > begin]  # those before that still go
             if len(under_way) >= most:
                 late.append(one)
             busy[arc] = [*under_way, begin + units]

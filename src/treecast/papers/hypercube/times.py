@@ -228,7 +228,7 @@ def _fraigniaud(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> tup
 def measured(scheme: str, job: CubeProblem) -> Time | None:
     """Return the time of the planned schedule; None where it would be too large to make."""
     collective, model, d, k, free = job[:5]
-    rows = (1 << 2 * d) * (k + 2) if scheme.endswith("four-phases") else 0
+    rows = (1 << 2 * d) * (k + 2) if scheme.endswith("four-phases") else 0  # N broadcasts of so many N rows
     if d > _MOST_DIMENSIONS or rows > _MOST_ROWS:
         return None
     free = free and scheme != "fraigniaud"  # it leaves nothing out
@@ -268,6 +268,7 @@ def _why(scheme: str, job: CubeProblem, said: Time | None, closed: Time) -> str:
 def crossover(one: Time, other: Time) -> Fraction | None:
     """Return the r = Fτ/β > 0 at which two times are equal, one being less before it and the other behind; else None."""
     startups, chunks = other.startups - one.startups, one.chunks - other.chunks
+    # one has fewer start-ups, the other fewer chunks
     return Fraction(startups, chunks) if startups * chunks > 0 else None
 
 

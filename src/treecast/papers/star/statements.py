@@ -61,6 +61,7 @@ def _lemma_2(n: int) -> Claims:
     for port in range(star.ports):
         yield (star.rotate(star.neighbor(u, port)) == star.neighbor(turned, (port + 1) % star.ports)).all(), ""
     hole = _hole(star)
+    # the front stays, all other positions move on
     yield (hole[turned] == np.where(hole == 0, 0, 1 + hole % star.ports)).all(), ""
     yield (star.distance(0, turned) == star.distance(0, u)).all(), ""
 

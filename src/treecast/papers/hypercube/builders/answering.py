@@ -100,10 +100,11 @@ def answering(job: Job[Hypercube]) -> Built:
     steps = d if job.options.get("fault_free") else d + (d > 0)
     rows = shouted(job, steps, units)
     dims = np.array(check_order(d, job.options.get("order")), np.int64)
-    place = np.argsort(dims)
+    place = np.argsort(dims)  # the turn of each port
     seen = rows.src.astype(np.int64) ^ job.collective.root
     apart = ((seen[:, None] >> dims & 1) << np.arange(d)).sum(axis=1)  # bit i: differs in the i-th dimension
     at, last = place[rows.port.astype(np.int64)], last_of(apart)
+    # over its last dimension, back to whom it heard from in the first phase
     rows = Rows.of(rows.payloads, **rows.columns() | {"tree": np.where(at == last - 1, -1, 0)})
     sends = count_messages(d, units)
     if steps == d > 0:  # the node farthest away hears in the last step, and says no more

@@ -114,6 +114,7 @@ def shouted(job: Job[Hypercube], steps: int, units: int) -> Rows:
     dims = np.array(check_order(d, job.options.get("order")), np.int64)
     every = np.arange(1 << d)  # bit i: whether it differs from the root in the i-th dimension
     near, last = np.bitwise_count(every).astype(np.int64), last_of(every)
+    # bit i becomes dimension dims[i]
     node = (((every[:, None] >> np.arange(d)) & 1) << dims).sum(axis=1)
     parts: list[tuple[int, Ints, int]] = []
     for step in range(steps):
@@ -171,6 +172,7 @@ def fraigniaud(job: Job[Hypercube]) -> Built:
     step, steps = depth - 1, int(depth.max(initial=0))
     if job.model.room:
         place = np.argsort(check_order(cube.d, order))[port]
+        # dimensions before the tree's own belong to the second phase, and its own when a way comes back
         step = place + cube.d * ((place < tree) | ((place == tree) & (src != collective.root)))
         steps = cube.d + copies if cube.d > 1 else cube.d
     table = Payloads.of([[(0, collective.messages)]])

@@ -27,6 +27,7 @@ _MOST_BELOW = 12_000
 def _carried(number: int, tree: int, trees: int, copies: int) -> int:
     """Return how many of the nodes 1 … ``number`` take a copy over a tree."""
     whole, rest = divmod(number, trees)
+    # k numbers in a row take each tree x times
     return whole * copies + sum((tree - i) % trees < copies for i in range(1, rest + 1))
 
 
@@ -36,6 +37,7 @@ def _steps(job: Job[Rotational]) -> int:
     trees, last = trees_of_job(job), 0
     for tree in range(k):
         end, number = messages * _carried(network.nodes - 1, tree, k, job.copies), 0
+        # no share arrives later than its way is deep: once that is too early, all before are
         while number < network.nodes - 1 and end + trees.depth(network) - 1 > last:
             number += 1
             if (tree - number) % k < job.copies:

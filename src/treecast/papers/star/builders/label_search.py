@@ -35,6 +35,7 @@ def find(trees: TreeSet, masks: Ints, *, moves: int, hot: float, seed: int = 1, 
     child = (np.argsort(up, kind="stable") % nodes).astype(np.int32)
     copies, masks, state = int(masks[1]).bit_count(), masks.copy(), np.uint64(seed * 88172645463325252 % 2**64)
     uses = np.zeros(k, np.int64) if uses is None else uses
+    # most: how often a port may be used
     most, done, block, cost = -(-(copies * (nodes - 1) + int(uses.sum())) // k), 0, _FEW, 1
     while done < moves and cost:
         now = (min(block, moves - done), done, moves, hot, state)

@@ -146,7 +146,7 @@ def on_stars(job: Job[Star]) -> Built:
 def _rule_of_one_copy(star: Star, trees: TreeSet) -> Preferences:
     """Return which tree the least node of each necklace prefers: that of the position of symbol 1, if it is not in front."""
     node, size = star.necklaces()
-    hole = symbol_at(inverse(star.words(node), star.n), 0)
+    hole = symbol_at(inverse(star.words(node), star.n), 0)  # where symbol 1 is; words count from 0
     depth = trees.depths[:, node].astype(np.int64)
     tree = np.arange(star.ports)[:, None]
     key = np.where(tree == hole - 1, -1, depth)
