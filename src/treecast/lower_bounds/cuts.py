@@ -98,6 +98,7 @@ def _before_a_rank(network: Network, root: int) -> list[Mask]:
         return []
     arcs, found = arcs_of(network), fewest_ways(network, root, ranks=True)
     others = network.ranks[network.ranks != root]
+    # no cut is less than what an end has
     if found.ways == min(np.diff(arcs.first)[root], np.diff(arcs.into)[others].min()):
         return []
     every, inside = np.arange(network.nodes), np.zeros(network.nodes, np.bool_)

@@ -32,13 +32,15 @@ def least_depth(network: Network, root: int, trees: int) -> int:
     shortest = np.empty((len(starts), len(arcs.head)), np.int64)  # from each arc of the root, over each last arc
     for way, start in zip(shortest, starts, strict=True):
         last = away(arcs, [start], avoided=root)[arcs.tail]
+        # the arc of the root, the way, and the last arc
         way[:] = np.where((last < 0) | (arcs.head == start), _FAR, last + 2)
         way[(arcs.tail == root) & (arcs.head == start)] = 1
     others = network.ranks[(network.ranks != root) & (np.diff(arcs.into)[network.ranks] > 0)]
     ordered = np.append(shortest[:, arcs.entering], np.full((len(starts), 1), _FAR), axis=1)
+    # reduceat takes begin, end, begin, end …: every second result lies between two nodes
     ends = np.stack([arcs.into[others], arcs.into[others + 1]], axis=1).reshape(-1)
     first = np.minimum.reduceat(ordered, ends, axis=1)[:, ::2] if len(others) else ordered
-    farthest = np.sort(first, axis=0)[trees - 1]
+    farthest = np.sort(first, axis=0)[trees - 1]  # the k-th shortest
     found = [int(farthest[farthest < _FAR].max(initial=0))]
     least = ordered.min(axis=0)
     found += [int(np.sort(least[arcs.into[v] : arcs.into[v + 1]])[trees - 1]) for v in others.tolist()]

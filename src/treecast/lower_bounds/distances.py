@@ -123,6 +123,7 @@ def _first_arcs(network: Network, node: int, copies: int) -> tuple[int, str]:
 def least_by_arcs(network: Network, node: int, copies: int, to: Ints) -> Ints:
     """Return the least total length that x ways to each node of ``to`` have by their first arcs: int64, as long as ``to``."""
     far = network.distance(np.array(network.neighbors(node), np.int64)[:, None], to)
+    # the x least, one for each first arc
     return np.sort(np.where(far < 0, network.nodes, 1 + far), axis=0)[:copies].sum(axis=0)
 
 

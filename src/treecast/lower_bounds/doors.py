@@ -159,7 +159,7 @@ def worst(door: Door, room: Ints) -> tuple[int, int, int, int]:
     total = np.cumsum(chunks)
     new = np.append(True, node[1:] != node[:-1])
     many = total - np.repeat((total - chunks)[new], np.diff(np.append(np.flatnonzero(new), len(node))))
-    value = far - 1 - (-many // room)
+    value = far - 1 - (-many // room)  # d - 1 + ⌈n / r⌉
     at = int(value.argmax())
     return int(value[at]), int(many[at]), int(far[at]), int(room[at])
 
@@ -266,5 +266,5 @@ def flight(job: Problem, known: Sequence[Bound]) -> list[Bound]:
 
 def _earliest(chunks: int, ports: int) -> int:
     """Return the least sum of the steps in which so many chunks are sent over so many ports."""
-    full, rest = divmod(chunks, ports)
+    full, rest = divmod(chunks, ports)  # steps 0 … full - 1 are full
     return ports * (full * (full - 1) // 2) + rest * full

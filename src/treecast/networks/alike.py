@@ -239,7 +239,6 @@ class _Reduced:
             # each kind of arc has a digit that the turn moves: no arc is kept
             turns = [moved for moved in turns if seen[moved].any(axis=0).all()]
             # digits that turn together have a common order
-            # digits that turn together have a common order
             every = [(gcd(*(self.digits[digit][0] for digit in moved)), moved) for moved in turns]
             every = [(order, moved) for order, moved in every if order > 1]
             if (size := prod(order for order, _ in every)) > most:

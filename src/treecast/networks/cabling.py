@@ -37,7 +37,7 @@ def cables_of(network: Network) -> list[Cable]:
         ports[u, v].append(port)
     for (u, v), there in ports.items():
         back = ports.get((v, u), [])
-        if u > v and back:
+        if u > v and back:  # told from its lower end
             continue
         sign, most = " - " if back else " > ", max(len(there), len(back))
         for cable in range(most):
@@ -64,12 +64,13 @@ def by_cable(network: Network) -> Network:
             v = int(network.whole.neighbor(u, port))
             before, ports = ports_to(network.whole, u, v), ports_to(whole, u, v)
             place, many = before.index(port), len(before)
+            # the same part of the finer arcs
             cut += [(u, each) for each in ports[place * len(ports) // many : (place + 1) * len(ports) // many]]
         return Without(whole, network.gone, cut)
     if not isinstance(network, Wired):
         return network
     unit = unit_of([link.rate or 1.0 for link in network.view.links]).rate
-    if unit > network.unit.rate * (1 - 1e-9):
+    if unit > network.unit.rate * (1 - 1e-9):  # as coarse already
         return network
     try:
         found = Wired(network.machine, network.asked, network.spec, unit)
@@ -91,6 +92,7 @@ def _left(network: Without, cables: list[Cable]) -> Iterator[Cable]:
         mine = list[tuple[int, int]]()
         for a, b in ((u, v), (v, u)):
             if takes := sum(source == a for source, _ in arcs):
+                # the last ones: with fewer cables these would be missing
                 mine += [(place[a], port) for port in ports_to(network, place[a], place[b])[-takes:]]
         yield Cable(name, place[u], place[v], tuple(mine))
 
@@ -108,6 +110,7 @@ def _of_machine(network: Wired) -> Iterator[Cable]:
         mine = list[tuple[int, int]]()
         for u, v in ((link.u, link.v), (link.v, link.u))[: 1 + (not link.one_way)]:
             ports, left = ports_to(network, number[u], number[v]), total[u, v] - (link.rate or 1.0)
+            # arcs that the pair has without this cable
             rest = max(1, round(left / unit)) if left > 1e-9 else 0
             mine += [(number[u], port) for port in ports[min(rest, len(ports) - 1) :]]
         for _ in range(link.cables):

@@ -113,6 +113,6 @@ class Rotational(Cayley):
         for times in range(self.ports - 1, 0, -1):
             rotated = self.rotate(every, times)
             least = np.minimum(least, rotated)
-            size[rotated == every] = times
-        first = np.flatnonzero(least == every)[1:]
+            size[rotated == every] = times  # the fewest turns come last, and stay
+        first = np.flatnonzero(least == every)[1:]  # node 0 turns into itself
         return first, size[first]

@@ -115,7 +115,7 @@ class LeafSpine(Graph):
         names = [f"{leaf}.{host}" for leaf in range(leaves) for host in range(hosts)]
         names += [*(f"leaf-{leaf}" for leaf in range(leaves)), *(f"spine-{spine}" for spine in range(spines))]
         host, (leaf, spine) = np.arange(ranks), np.divmod(np.arange(leaves * spines), spines)
-        below = np.stack([host, ranks + host // hosts], axis=1)
+        below = np.stack([host, ranks + host // hosts], axis=1)  # of hosts and their leaves: int64 (hosts, 2)
         above = np.stack([ranks + leaf, ranks + leaves + spine], axis=1)
         pairs = np.concatenate([below, above])
         super().__init__(spec, names, np.concatenate([pairs, pairs[:, ::-1]]), np.arange(nodes) >= ranks)

@@ -100,5 +100,6 @@ def _arcs(routers: int, links: int) -> Ints:
     group, turn = np.meshgrid(np.arange(groups), np.arange(groups - 1), indexing="ij")
     there = (group + turn + 1) % groups
     tail = group * routers + turn // links
+    # seen from there this group is turn groups - 2 - turn
     head = there * routers + (groups - 2 - turn) // links
     return np.concatenate([local.reshape(-1, 2), np.stack([tail.ravel(), head.ravel()], axis=1)])

@@ -169,6 +169,7 @@ def fewest_ways(
     arcs = arcs_of(network, single=single)
     counted = network.ranks if ranks else np.arange(network.nodes)
     far = network.distance(network.check_node(root), counted)
+    # the nearest first, who is not reached last
     order = counted[np.argsort(np.where(far < 0, network.nodes, far), kind="stable")]
     others = counted[counted != root]
     if not len(others):

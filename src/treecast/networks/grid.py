@@ -136,6 +136,7 @@ class Grid(Coordinates):
         object.__setattr__(self, "_moves", [(a, way) for a, number in enumerate(ways) for way in (1, -1)[:number]])
         nodes, longest = prod(sides), [side // 2 if self.wraps else side - 1 for side in sides]
         at_node = sum(min(side - 1, 2) for side in sides)
+        # of each line along an axis: a ring has as many cables as nodes, a path one less
         cables = sum((side if self.wraps and side > 2 else side - 1) * (nodes // side) for side in sides)
         known = {"degree": at_node, "diameter": sum(longest), "arcs": 2 * cables}
         spec = f"{self.family}:{'x'.join(map(str, sides))}"
@@ -184,6 +185,7 @@ class Grid(Coordinates):
             place = places(length)
             ahead, node = gaps[:, route], np.zeros_like(route)
             for other, (side, stride) in enumerate(zip(self.sides, self.strides, strict=True)):
+                # how far along each axis the route is by then
                 gone = way * place if other == axis else _moves_made(order, axis, other, place, ahead)
                 at = here[other, route] + gone
                 node += (at % side if self.wraps else at) * stride
@@ -327,7 +329,7 @@ class Twisted(Coordinates, Searched):
 
     def _number(self, at: Ints) -> Ints:
         """Return the nodes of coordinates that may lie outside: each way round a short side goes half round all long ones."""
-        sides = np.array(self.sides).reshape(-1, *[1] * (at.ndim - 1))
+        sides = np.array(self.sides).reshape(-1, *[1] * (at.ndim - 1))  # a column, which broadcasts
         half = min(self.sides)
         turns = (at // sides)[~self._long].sum(axis=0)  # how often round each short side
         moved = at - np.where(self._long.reshape(sides.shape), turns * half, 0)

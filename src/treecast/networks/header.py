@@ -44,7 +44,9 @@ def words_of(graph: Network) -> dict[str, str]:
     nodes = graph.nodes
     key, count = np.unique(np.repeat(np.arange(nodes), np.diff(first)) * nodes + target, return_counts=True)
     u, v = np.divmod(key, nodes)
+    # where the pair back stands
     there = np.minimum(np.searchsorted(key, v * nodes + u), max(len(key) - 1, 0))
+    # cables that both ways have are links; the rest leads one way
     both = np.minimum(count, np.where(key[there] == v * nodes + u, count[there], 0))
     links = _spell(u, "-", v, np.where(u < v, both, 0)) + _spell(u, ">", v, count - both)
     words = {NODES: " ".join(graph.labels(np.arange(nodes)))}

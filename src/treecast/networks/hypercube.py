@@ -56,7 +56,9 @@ class Hypercube(Rotational):
     def _port(self, u: Ints, v: Ints) -> Ints:
         """Return the one bit in which ``u`` and ``v`` differ, or -1."""
         difference = u ^ v
+        # the place of the only 1: one less has as many 1s
         bit = np.bitwise_count(difference - 1).astype(np.int64)
+        # a power of two has one 1
         return np.where((difference > 0) & (difference & (difference - 1) == 0), bit, -1)
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:

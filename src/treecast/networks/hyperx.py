@@ -64,10 +64,10 @@ class HyperX(Coordinates, Cayley):
 
     def _port(self, u: Ints, v: Ints) -> Ints:
         """Return the port that leads from ``u`` to ``v``; -1 where they do not differ in one coordinate."""
-        gaps = (self.coordinates(v) - self.coordinates(u)).T % self.sides
+        gaps = (self.coordinates(v) - self.coordinates(u)).T % self.sides  # axes last, as sides broadcast there
         first = np.cumsum([0, *(side - 1 for side in self.sides[:-1])])
         found = np.where(gaps > 0, first + gaps - 1, 0).sum(axis=-1).T
-        return np.where(np.count_nonzero(gaps, axis=-1).T == 1, found, -1)
+        return np.where(np.count_nonzero(gaps, axis=-1).T == 1, found, -1)  # one step apart: along one axis
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of coordinates in which ``u`` and ``v`` differ."""
@@ -79,6 +79,7 @@ class HyperX(Coordinates, Cayley):
         self.check_node(u)
         counts = [1]
         for side in self.sides:
+            # a coordinate is the same, or one of side - 1 others: so polynomials multiply
             counts = [a + (side - 1) * b for a, b in zip([*counts, 0], [0, *counts], strict=True)]
         return tuple(counts[: self.diameter + 1])
 

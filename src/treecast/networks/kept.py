@@ -19,7 +19,7 @@ def kept(most: int) -> Callable[[_Function[_Of, _More, _Found]], _Function[_Of, 
     """
 
     def keeping(function: _Function[_Of, _More, _Found]) -> _Function[_Of, _More, _Found]:
-        key = [object()]
+        key = [object()]  # a new one, and all networks have forgotten
 
         @wraps(function)
         def asked(network: _Of, *more: _More.args, **named: _More.kwargs) -> _Found:

@@ -40,6 +40,7 @@ class ListedNetwork(Network):
 
     def _beyond(self, u: Ints, port: Ints) -> Ints:
         first = self._first[u]
+        # a port that is none: the last entry, of no arc
         return np.asarray(self._targets[np.where(port < self._first[u + 1] - first, first + port, -1)], np.int64)
 
     def arc_lists(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
@@ -56,6 +57,7 @@ class ListedNetwork(Network):
         """Return which of the parallel arcs leaves ``u`` by ``port``, counted from 0 (arrays that broadcast)."""
         u, port, there = np.broadcast_arrays(ints(u), ints(port), self.neighbor(u, port) >= 0)
         slot = np.where(there, self._first[np.where(there, u, 0)] + port, 0)
+        # less the first of its parallels
         return np.where(there, slot - np.searchsorted(self._keys, self._keys[slot]), 0)
 
     def port_of_cable(self, u: ArrayLike, v: ArrayLike, cable: ArrayLike) -> Ints:

@@ -74,6 +74,6 @@ def low_tree(network: Network, start: int, passed: NDArray[np.bool_] | None = No
         found = grown(root)
     far = found.order[goes_on[found.order]][-1:].tolist() or [root]
     middle = far[0]
-    for _ in range(int(found.level[middle]) // 2):
+    for _ in range(int(found.level[middle]) // 2):  # half the way up from the far end
         middle = int(found.parent[middle])
     return grown(middle)

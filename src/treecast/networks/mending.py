@@ -46,7 +46,9 @@ def lacking(network: "Graph") -> list[tuple[int, int]]:
     size = {u: to.total() for u, to in cables.items()}
     many, found = Counter(kind.values()), Counter[tuple[int, int]]()
     for u, to in cables.items():
+        # relays beside it, below the same one, with few cables more
         fuller = {kind[v]: cables[v] for v in cables[next(iter(to))] if 0 < size[v] - size[u] <= _MOST_AT_ONE}
+        # of these such as have all of its cables, and are no rarer
         fuller = {
             other: its
             for other, its in fuller.items()

@@ -21,6 +21,7 @@ def added_by_plain_relays(network: Network, rows: Rows, sums: int) -> NDArray[np
     of, entry = explode(rows.payloads.start, rows.payload[into])
     row, first = into[of], rows.payloads.first[entry]
     stop = np.minimum(rows.payloads.stop[entry], sums)
+    # node and chunk in one number
     begin, end = (rows.dst[row].astype(np.int64) * (sums + 1) + side for side in (first, stop))
     order = np.lexsort((row, begin))
     order = order[first[order] < stop[order]]

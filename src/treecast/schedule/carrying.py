@@ -26,7 +26,7 @@ def carry_chunks(schedule: "Schedule", element: Ints, chunk: Ints) -> Ints:
 def carry_rows(schedule: "Schedule", element: Ints, row: Ints) -> Rows:
     """Return rows of an orbit, each carried by the element beside it: of all ``plain`` makes, where all are carried by all."""
     base, symmetry = schedule.rows, symmetry_of(schedule)
-    numbers = element * len(base.payloads) + base.payload[row]
+    numbers = element * len(base.payloads) + base.payload[row]  # element and payload in one
     used, payload = np.unique(numbers, return_inverse=True)
     by, old = np.divmod(used, max(len(base.payloads), 1))
     table = base.payloads.within_blocks(schedule.collective.messages)

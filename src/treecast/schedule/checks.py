@@ -51,6 +51,7 @@ def check_initiator(schedule: "Schedule", initiator: int) -> None:
     schedule.network.check_node(initiator)
     table = rows.payloads
     source = collective.source_of(np.minimum(table.first, collective.chunks - 1)) == initiator
+    # how many ranges of each payload are the initiator's
     mixed = np.add.reduceat(source, table.start[:-1]) if len(table) else np.empty(0, np.int64)
     if bool(((mixed > 0) & (mixed < np.diff(table.start))).any()):
         raise ScheduleError("the initiator's messages go by themselves, before all others")

@@ -88,6 +88,7 @@ class Messages:
 
     def added(self, begins: Ints) -> Ints:
         """Return how many bytes of each message are added where it ends: int64 (messages,)."""
+        # chunks behind the sums count nothing
         return sizes_of(self.payloads, np.minimum(begins, begins[self.schedule.part.sums]))
 
     def numbers(self, begins: Ints) -> Ints:
@@ -188,7 +189,7 @@ def _payloads(rows: Rows, row: Ints, place: Ints) -> Payloads:
     single = (rows.pace[row] > 0) & (rows.chunks_sent[row] > 0)
     payload = rows.payload[row].astype(np.int64)
     chunk = rows.payloads.chunk(payload[single], place[single]) if single.any() else place[:0]
-    payload[single] = len(rows.payloads) + np.arange(len(chunk))
+    payload[single] = len(rows.payloads) + np.arange(len(chunk))  # behind those of rows
     return Payloads.concatenated([rows.payloads, Payloads.of_ranges(chunk, chunk + 1)]).take(payload)
 
 
@@ -211,6 +212,7 @@ def of_schedule(messages: Messages, begins: Ints) -> tuple[Program, Ints]:
     added = np.flatnonzero(messages.added(np.arange(messages.schedule.part.chunks + 1)) > 0)
     rank = np.concatenate([messages.src, messages.dst, messages.dst[added]])
     message = np.concatenate([every, every, added])
+    # by rank and message: a receive stands before its addition
     turn = np.lexsort([np.arange(len(message)), message, rank])
     number = np.empty(len(turn), np.int64)
     number[turn] = np.arange(len(turn))
@@ -219,7 +221,7 @@ def of_schedule(messages: Messages, begins: Ints) -> tuple[Program, Ints]:
     brought[added] = number[2 * count :]
     # 3. Waits: for chunks, for the send before on the arc, of an addition for its receive.
     by_arc = np.lexsort([every, messages.dst, messages.src])
-    follows = np.flatnonzero(messages.place[by_arc] > 0)
+    follows = np.flatnonzero(messages.place[by_arc] > 0)  # all but the first of each arc
     late = [np.repeat(send, np.diff(messages.needs_start)), send[by_arc[follows]], number[2 * count :]]
     early = [brought[messages.needs], send[by_arc[follows - 1]], receive[added]]
     waiting, wait = np.concatenate(late), np.concatenate(early)
@@ -263,6 +265,7 @@ def _needs(messages: Messages) -> tuple[Ints, Ints]:
         owned = ~_comes(messages, message, key)
     sums = key < part.sums  # a sum, or a finished sum where it is added up: all that add to it are needed
     wanted = np.where(finished & owned, key - part.sums, key)
+    # small numbers for keys, so that node and key fit one number
     numbers, dense = np.unique(np.concatenate([wanted, key]), return_inverse=True)
     wanted, key = dense[: len(key)], dense[len(key) :]
     code, arrival = src * len(numbers) + wanted, messages.dst[message] * len(numbers) + key
@@ -272,6 +275,7 @@ def _needs(messages: Messages) -> tuple[Ints, Ints]:
     pairs = _all_that_add(messages, message, np.flatnonzero(all_of_them), code, arrival)
     brought = _what_brought(messages, message, once, code, arrival)
     of, need = np.concatenate([pairs[0], message[once]]), np.concatenate([pairs[1], brought])
+    # each pair once, in order
     both = np.sort(of * len(messages) + need, kind="stable")
     of, need = np.divmod(both[np.diff(both, prepend=-1) > 0], max(len(messages), 1))
     return starts(np.bincount(of, minlength=len(messages))), need
@@ -295,6 +299,7 @@ def _carried(messages: Messages) -> tuple[Ints, Ints]:
     first, last = np.searchsorted(bounds, table.first, side="right") - 1, np.searchsorted(bounds, table.stop)
     count = np.where(table.stop - table.first > 1, last - first, 1)
     of_range = np.repeat(np.arange(len(first)), count)
+    # a chunk alone goes by its own number
     key = np.where(count[of_range] > 1, bounds[np.repeat(first, count) + places(count)], table.first[of_range])
     message = np.repeat(np.arange(len(messages)), np.diff(table.start))
     return message[of_range], key
@@ -316,10 +321,10 @@ def _all_that_add(messages: Messages, message: Ints, which: Ints, code: Ints, ar
 
 def _what_brought(messages: Messages, message: Ints, which: Ints, code: Ints, arrival: Ints) -> Ints:
     """Return for each of the entries ``which`` the message that brought its chunk: of its own tree, else the earliest."""
-    step, tree = messages.step[message], messages.tree[message] + 1
+    step, tree = messages.step[message], messages.tree[message] + 1  # 0: of no tree
     trees = int(tree.max(initial=0)) + 1
     found = np.full(len(which), -1, np.int64)
-    for own in (False, True):
+    for own in (False, True):  # what comes by its own tree overwrites the earliest
         at = arrival * trees + tree if own else arrival
         order = np.lexsort([message, step + messages.late[message], at])
         sought = (code * trees + tree if own else code)[which]

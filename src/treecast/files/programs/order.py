@@ -148,7 +148,7 @@ def _run(program: Program, pairs: Pairs, together: bool) -> tuple[Ints, Ints]:
     begin, end = 2 * np.arange(n), 2 * np.arange(n) + 1
     sends, receives, units = program.does(SEND), program.does(RECEIVE), program.units
     follows, late, early = np.flatnonzero(program.before >= 0), program.waiting, program.wait
-    fused = sends[pairs.receive]
+    fused = sends[pairs.receive]  # receives whose chunks are sent on as they come
     # 2. Ways between points: an operation lasts; lanes, waits and pairs keep their order.
     ties = [
         (begin, end, np.where(sends | (receives & together), units, 0)),
@@ -218,6 +218,7 @@ def judge_order(found: Findings, order: ExecutionOrder) -> bool:
         # each follows one thing that it waits for; circles of these are named
         following = np.full(len(program), -1, np.int64)
         there = program.before >= 0
+        # what is written last stays: the operation before it in its lane comes first
         for late, early in [*reversed(heads), (np.flatnonzero(there), program.before[there])]:
             both = stuck[late] & stuck[early]
             following[late[both]] = early[both]
@@ -271,7 +272,7 @@ def _name_circles(
             one = following.get(one, -1)
         if one in way:
             circle = way[way.index(one) :]
-            circle = [other for other in circle if program.kind[other]] or circle
+            circle = [other for other in circle if program.kind[other]] or circle  # mere work is not named
             words, first = [program.spell(other) for other in circle[1:_MOST_NAMED]], program.spell(circle[0])
             more = len(circle) - 1 - len(words)
             last = (
@@ -303,6 +304,7 @@ def receives_before(order: ExecutionOrder) -> tuple[dict[int, list[int]], dict[i
     program, waits = order.program, waits_of(order.program)
     sends, receiving = program.does(SEND).tolist(), program.does(RECEIVE).tolist()
     ranks = program.rank[order.ended]
+    # bits: of each rank its operations by its receives
     if int((np.bincount(ranks) * np.bincount(ranks, program.does(RECEIVE)[order.ended])).max(initial=0)) > _MOST_BITS:
         raise FormatError(
             "it cannot be told within bounds which messages came before each send: a rank has too many messages"

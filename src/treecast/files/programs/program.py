@@ -83,6 +83,7 @@ class Program:
         n = len(self.rank)
         for name in ("kind", "to", "source", "tag", "size", "units"):
             if len(getattr(self, name)) < n:
+                # to and from nobody: -1
                 object.__setattr__(self, name, np.full(n, -(name in ("to", "source")), np.int64))
         if len(self.begun) < len(self.wait):
             object.__setattr__(self, "begun", np.zeros(len(self.wait), np.bool_))
@@ -115,7 +116,7 @@ class Program:
     @cached_property
     def before(self) -> Ints:
         """The operation before each in its thread, or its lane; -1 for the first."""
-        found = np.arange(-1, len(self) - 1)
+        found = np.arange(-1, len(self) - 1)  # a lane is one run of operations
         if self.thread is None:
             found[self.first[:-1][np.diff(self.first) > 0]] = -1
             return found
@@ -129,5 +130,5 @@ class Program:
     def last_wait(self) -> Ints:
         """The last of the operations that each waits for; -1 where it waits for none."""
         found = np.full(len(self), -1, np.int64)
-        found[self.waiting] = self.wait
+        found[self.waiting] = self.wait  # in order, so the last stays
         return found

@@ -85,6 +85,7 @@ def _unordered(order: ExecutionOrder, earlier: Ints, later: Ints) -> Ints:
     """Return which pairs of operations nothing orders at all, neither on their rank nor through others."""
     lane = order.program.lane[earlier]
     lanes, left = np.unique(lane), [np.empty(0, np.int64)]
+    # lanes whose clocks are kept together
     at_once = max(1, min(64, _MOST_CLOCKS // max(len(lane), len(order.program), 1)))
     for i in range(0, len(lanes), at_once):
         which = np.flatnonzero(np.isin(lane, lanes[i : i + at_once]))
@@ -100,7 +101,7 @@ def _is_before(
     program, (earlier, later) = order.program, pairs
     column = np.full(len(program.first) - 1, -1, np.int64)
     column[lanes] = np.arange(len(lanes))
-    number = np.arange(1, len(program) + 1) - program.first[program.lane]
+    number = np.arange(1, len(program) + 1) - program.first[program.lane]  # clocks count from 1
     clock = _spread(order, ended, (column[program.lane], number, np.int32), first)
     return clock[later - first, column[program.lane[earlier]]] >= number[earlier]
 

@@ -148,7 +148,7 @@ def _with_owners(file: str, collective: Collective, chunk: Ints, sent: Sent) -> 
     sums = collective.sums
     owner = np.full(sums, -1)
     finished = np.flatnonzero(chunk >= sums)
-    late_first = finished[np.argsort(-sent.step[finished], kind="stable")]
+    late_first = finished[np.argsort(-sent.step[finished], kind="stable")]  # what is written last stays: the earliest
     owner[chunk[late_first] - sums] = sent.src[late_first]
     if owner.min(initial=0) < 0 or (owner == collective.source_of(np.arange(sums))).all():
         return collective
@@ -174,7 +174,7 @@ def find_contents(order: ExecutionOrder, collective: Collective, where: Network,
     def make() -> Schedule:
         carried = _carried(order, collective)
         _check_sizes(order, carried, begins)
-        several = any(bits & (bits - 1) for bits in carried.values())
+        several = any(bits & (bits - 1) for bits in carried.values())  # more than one bit
         return Schedule(where, collective, model("shouting" if several else "all-port"), _rows(order, where, carried))
 
     return right_one("no contents were found that these messages could carry: ", make)
@@ -195,7 +195,7 @@ def _carried(order: ExecutionOrder, collective: Collective) -> dict[int, int]:
     receives, before = receives_before(order)
     own = [0] * program.ranks
     for node, first, stop in collective.given():
-        own[node] |= (1 << stop) - (1 << first)
+        own[node] |= (1 << stop) - (1 << first)  # bits first to stop - 1
     could, visits, ranks = dict[int, int](), 0, program.rank.tolist()
     sender: list[int] = pairs.sender.tolist()
     for one in map(int, order.ended):
@@ -211,7 +211,7 @@ def _carried(order: ExecutionOrder, collective: Collective) -> dict[int, int]:
     # 3. From who wants a chunk back to who has it, by sends that carry it already where there are such.
     carried, todo = dict[int, int](), list[tuple[int, int, int]]()
     for node, first, stop in wanted:
-        every = (1 << len(receives[node])) - 1
+        every = (1 << len(receives[node])) - 1  # all that it receives
         todo += [(node, chunk, every) for chunk in range(first, stop) if not own[node] >> chunk & 1]
     while todo:
         rank, chunk, among = todo.pop()

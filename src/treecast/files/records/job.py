@@ -44,6 +44,7 @@ def spell_ranks(ranks: Iterable[int], most: int = 12) -> str:
     >>> spell_ranks([0, 1, 2, 5, 8, 9])
     '0-2, 5, 8, 9'
     """
+    # in a run numbers differ from their places by the same
     runs = [[each for _, each in run] for _, run in groupby(enumerate(sorted(ranks)), lambda pair: pair[1] - pair[0])]
     parts = [part for run in runs for part in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run))]
     return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")

@@ -177,7 +177,7 @@ class _RelayState:
         for src, dst, chunk, at_home, at_end, sent, heard in zip(*(column.tolist() for column in columns), strict=True):
             place = self.layout.slice_of(chunk, chunk + 1)
             flit = self._data[place] if at_home else self._passing.get((src, chunk))
-            if flit is None:
+            if flit is None:  # it was lost on the way
                 continue
             moved += sent
             lost += sent and not heard
@@ -186,7 +186,7 @@ class _RelayState:
                 self.there[chunk] = True
             elif heard:
                 came[dst, chunk] = flit.copy()
-        self._passing = came
+        self._passing = came  # what was not sent on is gone
         self.most_held = max(self.most_held, *Counter(node for node, _ in came).values(), 0)
         return moved, lost
 

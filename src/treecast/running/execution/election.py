@@ -187,7 +187,7 @@ class _ElectionState:
         self.schedule, self.layout, self.living, self.altered = schedule, layout, living, 0
         self.node_lies, self.arc_lies = lying.by_step(schedule.network)
         self.true = np.frombuffer(data, np.uint8)
-        self.false = ~self.true
+        self.false = ~self.true  # no byte is right
         self.own = np.zeros((nodes, chunks), bool)
         self.memory, self.held = np.zeros((trees, nodes, layout.size), np.uint8), np.zeros((trees, nodes, chunks), bool)
         self.first_tree = np.full((nodes, chunks), -1, np.int16)
@@ -202,6 +202,7 @@ class _ElectionState:
 def _pass_on(state: _ElectionState, sends: Sends) -> tuple[int, int, Callable[[], None]]:
     """Carry out the sends of one step; return how many took place, how many of these were lost, and what to do on arrival."""
     held, first_tree, own, network = state.held, state.first_tree, state.own, state.schedule.network
+    # rows of no tree are of the last one
     tree, otherwise = np.where(sends.tree < 0, len(held) - 1, sends.tree), np.full(len(sends.src), -1)
     if state.schedule.copies == 1:
         otherwise = first_tree[sends.src, sends.chunk]

@@ -139,6 +139,7 @@ def message_layout(lengths: Lengths, sizes: ArrayLike, flit: int) -> Layout:
     """
     size_of = np.full(lengths.total, flit, np.int64)
     some = np.flatnonzero(lengths.flits)
+    # the last flit of a message has the rest
     size_of[lengths.stop[some] - 1] = np.asarray(sizes, np.int64)[some] - (lengths.flits[some] - 1) * flit
     return Layout(starts(size_of))
 
@@ -186,6 +187,7 @@ class Share(NamedTuple):
         """Bring its bytes, fewer at the end of the input, into the memory of a node."""
         place, piece = memory[self.here], np.frombuffer(data, np.uint8)
         if self.adds:
+            # each byte is a number of its own
             place[: _NUMBER * len(piece)].view(np.int64)[:] += piece
         else:
             place[: len(piece)] = piece
@@ -195,6 +197,7 @@ def shares_of(collective: Collective, layout: Layout) -> list[Share]:
     """Return the pieces of one file that nodes bring: what each adds, node by node, and then the copies."""
     given = collective.given()
     first, stop, adds = layout.bounds[given.first], layout.bounds[given.stop], given.first < collective.sums
+    # contributions node by node, copies behind all
     order = np.argsort(np.where(adds, given.node, collective.nodes), kind="stable")
     ends = np.cumsum(np.where(adds, (stop - first) // _NUMBER, 0)[order])
     copies = ends[-1:].sum() - layout.bounds[2 * collective.sums if collective.results else collective.sums]

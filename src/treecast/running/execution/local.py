@@ -193,6 +193,7 @@ def _find_sent(state: _RunState, sends: Sends) -> tuple[Ints, Ints]:
         # a sparing node is silent over arcs by which it has sent a chunk, or got it
         arc = network.arc(sends.src, sends.port)
         back = network.arc(sends.dst, network.back(sends.src, sends.port))
+        # who answers sends back what came: the last row is of no arc
         back = np.where(schedule.answers[sends.row], len(state.received_over) - 1, back)
         speaks &= ~state.sent_over[arc, sends.chunk] & ~state.received_over[back, sends.chunk]
         state.sent_over[arc[speaks], sends.chunk[speaks]] = True
@@ -240,7 +241,7 @@ def _receive_shared(state: _RunState, sends: Sends, heard: Ints, said: Bytes) ->
         place = state.layout.slice_of(c, c + 1)
         add_numbers(state.memory[v, place], said[u, place])
     at = sends.dst[sends.chunk < sums], chunks
-    np.subtract.at(state.due, at, 1)
+    np.subtract.at(state.due, at, 1)  # whether it is heard or not
     np.subtract.at(state.missing, (sends.dst[heard], sends.chunk[heard]), 1)
     state.held[at] = state.missing[at] == state.due[at]
     node, chunk = np.unique(np.stack(at), axis=1)

@@ -140,12 +140,12 @@ def carry_out(
         for sends in schedule.expand():
             arrived(sends.step)
             late = schedule.model.ticks(sends.src, sends.dst)[1]
-            for delay in np.unique(late).tolist():
+            for delay in np.unique(late).tolist():  # sends of one step arrive in several where arcs differ
                 sent, gone, arrive = do(sends.take(late == delay))
                 under_way[sends.step + delay].append(arrive)
                 transmissions, lost = transmissions + sent, lost + gone
                 steps = max(steps, sends.step + delay) if sent else steps
                 report(sends.step + delay, last, "steps")
-        arrived(NEVER)
+        arrived(NEVER)  # what is still under way
     counts = {"steps": steps, "transmissions": transmissions, "lost_sends": lost}
     return {"schedule": schedule, "faults": faults, **counts, "seconds": time.perf_counter() - began}
