@@ -160,11 +160,13 @@ def _fabrics(hosts: int, ports: int, cards: Sequence[int], uplinks: Sequence[int
         leaves = ceil(hosts / (ports - up))
         if leaves < 2:
             continue
+        # the fewest spines that have ports for all uplinks
         below, least = ceil(hosts / leaves), ceil(rails * leaves * up / ports)
         if taper and up > least:  # as many to each spine, and of these two or more; none that no host needs
             each = max(2, least)
             up = min(up - up % least, each * ceil(below / taper / each))
             least = ceil(rails * leaves * up / ports)
+        # as many cables from each leaf to each spine
         even = [spines for spines in range(least, up + 1) if up % spines == 0]
         for spines in even[: 2 if least == 1 else 1]:  # with a single spine, two are the question
             yield Purchase(

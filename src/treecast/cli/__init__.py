@@ -71,6 +71,7 @@ def _run(arguments: list[str]) -> int:
         _fail(f"error: {error.strerror or error}", as_json)
         drop_output()
     except Exception as error:
+        # an error of our own shows all its lines; one of an extension says where that fails
         place = "" if traceback else blame(error)
         if not place:
             raise
@@ -125,6 +126,7 @@ def _in_options(text: str) -> str:
     'treecast.connect(survive=1) does'
     """
     text = re.sub(r"\b(\w+) \(in Python \w+\)", r"--\1", text)
+    # quoted text and calls are in the pattern so that nothing inside them is taken for a setting
     settings_or_others = r"""\b([a-z_]+)=(?:'([^']*)'|([0-9]+\b))|(?<!\w)'[^']*'|"[^"]*"|\b\w+\.[\w.]+\([^()]*\)"""
     return re.sub(settings_or_others, _spell, text)
 

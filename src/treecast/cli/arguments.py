@@ -393,8 +393,8 @@ def read_steps(text: str | None) -> tuple[int, int]:
     first, colon, last = (text or ":").partition(":")
     if not colon or any(part and not _is_whole(part) for part in (first, last)):
         raise TreecastError(f"--steps is written A:B, as in 3:8, not {text!r}")
-    return int(first or 0), int(last or 2**31 - 1)
+    return int(first or 0), int(last or 2**31 - 1)  # beyond all steps
 
 
 def _is_whole(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 10
+    return text.isascii() and text.isdigit() and len(text) < 10  # so it is below 2^31

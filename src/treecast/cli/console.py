@@ -106,6 +106,7 @@ def show_table(table: Table) -> None:
     # mpirun gives ranks a terminal also where their output goes into a file
     console = Console(force_terminal=False) if os.environ.get("NO_COLOR") else Console()
     if not console.is_terminal:
+        # no terminal: as wide as most tables are, so that few cells are folded
         console.width = 200
     with console.capture() as shown:
         console.print(grid, highlight=False)
@@ -178,5 +179,5 @@ def progress(title: str, after: float = 0) -> Generator[None]:
             yield
     finally:
         appears.cancel()
-        appears.join()
+        appears.join()  # it may be starting the bar just now
         bar.stop()

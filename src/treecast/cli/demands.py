@@ -88,6 +88,7 @@ class DemandOptions:
 
     def read(self, kind: str, network: "str | Network") -> "str | Demand":
         """Return the demand that is asked for, or the name of a collective as it is."""
+        # several collectives of groups have blanks between their words
         name = _GROUPS if " " in kind.strip() else kind
         # All options are looked at before any file is read.
         for field, option in _OPTIONS.items():
@@ -170,6 +171,7 @@ def _tensors(name: str) -> "list[Tensor]":
     from treecast.collectives.demands import Tensor
 
     found = list["Tensor"]()
+    # the head is line 1
     for number, row in enumerate(csv.DictReader(_read(name).splitlines()), 2):
         try:
             shape = tuple(int(part) for part in row["shape"].lower().split("x"))

@@ -39,6 +39,7 @@ class _Facts:
     def read(self) -> "treecast.formats.Told":
         """Return these facts. Raises FormatError for a text that is no number of bytes."""
 
+        # one of the two classes has no bytes
         given: dict[str, Any] = {"size": None} | vars(self)
         if given["size"] is not None:
             given["size"] = parse_bytes(given["size"])

@@ -44,7 +44,7 @@ def parse_lengths(network: Network, text: str, seed: int = 0, *, pairs: bool = F
 def read_matrix(text: str) -> Ints:
     """Return the matrix in a file: rows of numbers with commas, semicolons or blanks between them, or an array of numpy."""
     content = read_whole(text)
-    if content.startswith(b"\x93NUMPY"):
+    if content.startswith(b"\x93NUMPY"):  # as every .npy file begins
         try:
             found: Ints = np.load(BytesIO(content), allow_pickle=False)
         except ValueError as error:

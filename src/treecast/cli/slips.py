@@ -22,11 +22,13 @@ def _in(unit: str) -> Callable[[str], str]:
 
 def _per_byte(text: str) -> str:
     number = _number(text)
+    # seconds a byte; none at all is an endless rate
     return text if number is None else f"{1 / number:.15g}B/s" if number else "inf"
 
 
 def _bits(text: str) -> str:
     unit = text[-4:-3]
+    # k is small in front of units, M and G are capitals
     return f"{text[:-4]}{unit if unit == 'k' else unit.upper()}bit/s" if text[-4:] in ("kbit", "mbit", "gbit") else text
 
 
@@ -74,12 +76,14 @@ def modern(arguments: list[str]) -> list[str]:
         word = words.pop(0)
         old, equals, value = word.partition("=")
         if word == "--relays-add" and words[:1] not in (["yes"], ["no"]):
+            # alone it means yes
             words.insert(0, "yes")
         if old not in known or not (equals or words):
             found.append(word)
             continue
         (new, convert), value = known[old], value if equals else words.pop(0)
         found += [new, convert(value)]
+        # some names are old and new: they are told only where the value changes
         if (new, found[-1]) != (old, value):
             console.warn(f"{old} {value} is now written {new} {found[-1]}")
             used.add(old)
@@ -125,6 +129,7 @@ def spell_slip(error: CycloptsError) -> str:
             return f"{name} is missing: {where}"
         case RepeatArgumentError():
             return f"{error.token.keyword} is given twice: give it once"
+        # a converter of ours has said what is wrong
         case CoercionError() if isinstance(error.__cause__, TreecastError):
             return str(error.__cause__)
         case CoercionError() if error.token is not None and error.msg is None:
@@ -133,6 +138,7 @@ def spell_slip(error: CycloptsError) -> str:
             if error.target_type is bool:
                 return f"{error.token.keyword} takes no value: leave {error.token.value!r} out"
             if kinds:
+                # words that may stand for the number
                 words = [str(word) for kind in get_args(error.target_type) for word in get_args(kind)]
                 return f"{asked} will not do: write {', or '.join([_NUMBERS[kinds[0]], *words])}"
             if choices := [choice for choice in get_args(error.target_type) if isinstance(choice, str)]:

@@ -230,6 +230,7 @@ def models() -> Description:
     return Description(figures, tables=(Table(columns=("model", "in a step"), rows=rows, of="models"),), notes=notes)
 
 
+# Rule ``name``, where it applies: what it asks. More of it
 _RULE = re.compile(r"Rule ``([a-z-]+)``(?:, ([^:]*))?: (.+?\.)(?:\s+([A-Z].*))?$", re.DOTALL)
 _ABOUT = {
     "links": "links",

@@ -140,10 +140,12 @@ def check_reach(collective: "Collective", network: Network) -> None:
     # Where every rank needs ways to every other, all need ways from one and to one: two searches tell.
     root = int(network.ranks[0]) if collective.all_source else collective.root
     needed = np.array(collective.targets) if collective.targets else network.ranks
+    # data goes out to all of them
     if kind.ends != "root":
         reached = network.distance(root, every) >= 0
         for lost in needed[~reached[needed]][:1].tolist():
             raise _no_way(collective, network, (root, lost), reached)
+    # data comes in from all of them
     if kind.starts != "root":
         reaching = network.distance(every, root) >= 0
         for lost in needed[~reaching[needed]][:1].tolist():

@@ -30,6 +30,7 @@ def classes_of(collective: "Collective") -> tuple[Demand, Ints]:
         for of, single in ((kind.starts, home), (kind.ends, own))
     )
     # 2. without blocks of relays, and without those that hold a copy already, or all of a sum
+    # everybody lacks a sum, those who give to it, too; but a rank alone has it
     lacks = np.isin(want, ranks) & ((kind.adds and len(ranks) > 1) | (want != holder[:, :1]))
     used = np.isin(np.hstack([home, own]), ranks).all(axis=1) if kind.blocks != "one" else True
     some = np.flatnonzero(lacks.any(axis=1) & used & (collective.sizes() > 0))
@@ -60,6 +61,7 @@ def holdings_before(collective: "Collective") -> Holdings:
     if collective.traits.blocks == "node":
         return _own(collective)
     (first, stop), ranks = _used(collective), collective.ranks
+    # the blocks of pairs from rank h begin at h·N·M
     begin = np.repeat(ranks * collective.nodes * collective.messages, len(first))
     node = np.repeat(ranks, len(first))
     return Holdings(node, begin + np.tile(first, len(ranks)), begin + np.tile(stop, len(ranks)))

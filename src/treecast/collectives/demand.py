@@ -212,6 +212,7 @@ class Demand:
             entry = number[getattr(self, name)]
             row = np.repeat(np.arange(len(table) - 1), np.diff(table))
             order = np.lexsort((entry, row))
+            # sorted, so that equal ones are neighbours
             twice = np.flatnonzero((np.diff(entry[order]) == 0) & (np.diff(row[order]) == 0))
             if len(twice):
                 at = order[twice[0]]

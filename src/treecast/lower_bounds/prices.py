@@ -213,12 +213,15 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
     above, below, best = np.inf, 0.0, np.ones(count)
     steep = 4.0
     for turn in range(_turns(network, demands)):
+        # relative to the fullest, so that no power grows too large
         y = np.exp(steep * (load / load.max() - 1)) if turn else np.ones(count)  # of all the room of a resource
+        # a mean to which later turns count more
         step = 2.0 / (turn + 3) if turn else 1.0
         paid, used = ask(y / rooms)
         if paid <= 0:
             return None
         mean, load = mean + step * (y / y.sum() - mean), load + step * (used - load)
+        # the steeper, the more the fullest resources alone count
         above, steep = min(above, float(load.max())), min(1.03 * steep, 30.0)
         # any prices are a bound; the best are kept, as a search does not get better every time
         if paid / y.sum() > below:

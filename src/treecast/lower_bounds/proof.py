@@ -133,6 +133,7 @@ def _until_sold(needed: int, collective: Collective, arcs: list[_Arc], cables: l
         # over one port the number of those who have it doubles at most
         few = sum(sorted(dearest.values(), reverse=True)[: 2**count]) if model.ports == "one" else most
         needed, count = needed - min(few, _sold(near, cables, model)), count + 1
+    # from then on each step sells the most
     return count - (-max(0, needed) // most)
 
 

@@ -45,6 +45,7 @@ def evened(machine: Model, network: Network) -> tuple[Model, int, int]:
     """
     table = takes(machine, network)
     gap, delay = int(table.gap.min(initial=_FAR)), int(table.delay.min(initial=_FAR))
+    # rounded down, so that a bound of its steps stays one
     return replace(machine, arcs=(), latency=max(1, min(delay // gap, 2**20))), gap, delay
 
 
@@ -52,6 +53,7 @@ def in_evened(bound: Bound, late: int, gap: int, delay: int) -> Bound:
     """Return a bound of steps under the evened machine, where chunks arrive in ``late`` of them, as one in real steps."""
     if bound.of not in ("steps", "told") or not bound.value:
         return bound
+    # the last chunk leaves in step value - late at the soonest, and arrives the least delay later
     value = max(0, gap * (bound.value - late) + delay)
     return replace(bound, value=value, formula=f"{gap:,} ({bound.formula} - {late:,}) + {delay:,}", certificate=())
 
@@ -130,6 +132,7 @@ def _apart(network: Network, delay: Ints) -> Ints:
     far[every, every] = 0
     for w in every:  # Floyd & Warshall
         np.minimum(far, far[:, w, None] + far[w], out=far)
+    # sums with a way that is not there are above it
     return np.minimum(far, _FAR)
 
 

@@ -47,6 +47,7 @@ def symbol_at(words: ArrayLike, position: ArrayLike) -> Words:
 def swap(words: ArrayLike, position: ArrayLike) -> Words:
     """Return ``words`` with the symbols of position 0 and of ``position`` exchanged."""
     word, shift = np.asarray(words, np.int64), 4 * np.asarray(position, np.int64)
+    # the bits in which the two symbols differ: flipping them in both exchanges the two
     difference = (word ^ (word >> shift)) & 15
     return word ^ difference ^ (difference << shift)
 
@@ -76,6 +77,7 @@ def rank(words: ArrayLike, n: int) -> Words:
     for j in range(n):
         symbol = symbol_at(word, j)
         bit = np.int64(1) << symbol
+        # of the symbols below it, those that have not come
         smaller_to_come = symbol - np.bitwise_count(seen & (bit - 1))
         result = result * (n - j) + smaller_to_come
         seen |= bit
@@ -92,6 +94,7 @@ def unrank(ranks: ArrayLike, n: int) -> Words:
         shift = 4 * digit
         word |= ((left >> shift) & 15) << 4 * j
         below = (np.int64(1) << shift) - 1
+        # without the symbol taken: those above it move down into its place
         left = (left & below) | ((left >> 4) & ~below)
     return word
 

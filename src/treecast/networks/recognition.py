@@ -112,7 +112,7 @@ def _find(network: Graph) -> tuple[Network, Ints, Ints] | None:
     for some in known:
         found = _map(network, some, start) if some.levels(0) == levels else None
         if found is not None and is_likeness(network, some, found):
-            return some, found, np.argsort(found)
+            return some, found, np.argsort(found)  # the inverse of a map one to one
     return None
 
 
@@ -129,6 +129,7 @@ def is_likeness(given: Network, known: Network, to: Ints) -> bool:
 
     def arcs(network: Network, names: Ints) -> Ints:
         first, head, _ = network.arc_lists()
+        # an arc as one number: sorted, the two lists are equal where the sets of arcs are
         tail = np.repeat(np.arange(network.nodes), np.diff(first))
         return np.sort(names[tail] * network.nodes + names[head])
 
@@ -144,7 +145,7 @@ def _look_alike(network: Network) -> bool:
         near = head[first[low] : first[min(low + step, nodes)]].reshape(-1, degree)
         two = np.sort(head.reshape(-1, degree)[near].reshape(len(near), -1), axis=1)
         begins = np.ones(two.shape, np.bool_)
-        begins[:, 1:] = two[:, 1:] != two[:, :-1]
+        begins[:, 1:] = two[:, 1:] != two[:, :-1]  # the first of equal ends, which are sorted
         length = np.diff(np.append(np.flatnonzero(begins), two.size))  # ways of two arcs to the same node
         seen = np.bincount(np.nonzero(begins)[0] * (degree + 1) + length, minlength=len(near) * (degree + 1))
         table = seen.reshape(len(near), degree + 1)
@@ -207,6 +208,7 @@ def _meshes(nodes: int, degree: int) -> Iterator[Network]:
 
 def _steps(nodes: int, degree: int, levels: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Yield sets of steps with which a circulant may have such figures; where sets are many, only those that hold 1."""
+    # an odd degree takes the step half the way round, which is its own way back
     half = (nodes // 2,) if degree % 2 else ()
     if degree % 2 and nodes % 2:
         return
@@ -217,7 +219,7 @@ def _steps(nodes: int, degree: int, levels: tuple[int, ...]) -> Iterator[tuple[i
     else:
         sets = ((1, *rest) for rest in islice(combinations(others[1:], size - 1), _MOST_CIRCULANTS))
     for steps in sets:
-        if gcd(nodes, *steps, *half) > 1:
+        if gcd(nodes, *steps, *half) > 1:  # not connected
             continue
         moves = np.array([0, *(way * step for step in (*steps, *half) for way in (1, -1))])
         if np.unique((moves[:, None] + moves) % nodes).size == sum(levels[:3]):  # nodes up to two arcs away

@@ -62,8 +62,8 @@ def weakest_parts(network: Network) -> Partition | None:
         if joined[u].get(v) != -many:
             continue  # one of them has grown since, or is gone
         merged.append((u, v))
-        between += many
-        count -= has_rank[u] and has_rank[v]
+        between += many  # negative: these arcs lie within a part now
+        count -= has_rank[u] and has_rank[v]  # parts without a rank do not count
         has_rank[u] = has_rank[u] or has_rank[v]
         # what led to v leads to u now
         del joined[u][v]
@@ -108,6 +108,7 @@ def relays_passed(network: Network) -> int:
             left -= near
             way += near
     most = max((len(beside[w]) for w in np.flatnonzero(~kept).tolist()), default=0)
+    # the inequality solved for s, rounded up
     return len(parting) + (-(-(pieces - 1) // (most - 1)) if most > 1 else 0)
 
 
@@ -157,6 +158,7 @@ def parting_relays(network: Network) -> Ints:
     for v, u in reversed(list(parent.items())[1:]):  # those below come before
         if u == root:
             continue
+        # nothing below v leads above u
         if network.relays[u] and ranks[v] and above[v] == number[u]:
             found.add(u)
         above[u], ranks[u] = min(above[u], above[v]), ranks[u] or ranks[v]
@@ -253,6 +255,7 @@ def _sides(network: Network) -> list[NDArray[np.bool_]]:
     from treecast.networks.kernels.separators import improve
 
     arcs, ranks = arcs_of(network), _ranks(network)
+    # cuts of the whole network are good beginnings where little of it is gone
     if network.torn_from is None:
         found = [_beginning(arcs, ranks, order) for order in _orders(network, arcs)]
     else:
@@ -275,6 +278,7 @@ def _across_axis(grid: Grid) -> Separator | None:
     for side in {side for side in grid.sides if side > 1}:
         layer = grid.nodes // side
         nodes = side // 2 * layer
+        # an axis that wraps is cut at two places, unless its two layers have one link
         found.append(Separator(nodes, grid.nodes - nodes, layer * (2 if grid.wraps and side > 2 else 1)))
     return max(found, key=lambda cut: cut.pairs / cut.arcs, default=None)
 

@@ -113,17 +113,19 @@ def _field(q: int, prime: int) -> tuple[Ints, Ints, Ints]:
     They are polynomials over ``prime``, modulo one of which x makes all others.
     """
     digits = [np.arange(q)]
+    # column k has each element divided by prime^k: its last digit is the coefficient k
     while prime ** len(digits) < q:
         digits.append(digits[-1] // prime)
     length = len(digits)
     columns = np.stack([column % prime for column in digits])
     weights = prime ** np.arange(length)
     plus = np.tensordot(weights, (columns[:, :, None] + columns[:, None, :]) % prime, 1)
+    # the powers of one that makes all, with 0, are the whole field
     powers = next(some for some in _candidates(q, prime, length) if len({0, *some}) == q)
     logarithm = np.zeros(q, np.int64)
     logarithm[powers] = np.arange(q - 1)
-    times = np.array(powers)[(logarithm[:, None] + logarithm) % (q - 1)]
-    times[0] = times[:, 0] = 0
+    times = np.array(powers)[(logarithm[:, None] + logarithm) % (q - 1)]  # logarithms add up
+    times[0] = times[:, 0] = 0  # 0 has no logarithm
     return plus, times, np.array(powers)
 
 
@@ -137,6 +139,7 @@ def _candidates(q: int, prime: int, length: int) -> Iterator[list[int]]:
         for _ in range(q - 1):
             powers.append(sum(digit * prime**place for place, digit in enumerate(word)))
             top = word[-1]
+            # times x: coefficients move up, and the top one brings x^length, as those of ``rest``
             word = [(low + top * r) % prime for low, r in zip([0, *word[:-1]], rest, strict=True)]
         yield powers
 

@@ -52,6 +52,7 @@ class Without(Graph):
         self.kept: Ints = np.delete(np.arange(whole.nodes), sorted(gone))
         if not self.kept.size:
             raise NetworkError(f"{whole.spec} has no other nodes: leave one at least")
+        # the new number of each node, -1 of those gone
         place = np.full(whole.nodes, -1)
         place[self.kept] = np.arange(self.kept.size)
         every = arcs_of(whole)
@@ -93,6 +94,7 @@ class Without(Graph):
         v = int(self.neighbor(u, port))
         a, b = int(self.kept[u]), int(self.kept[v])
         left = [other for other in ports_to(self.whole, a, b) if (a, other) not in self.cut]
+        # cables between two nodes keep their order
         return a, left[ports_to(self, u, v).index(port)]
 
     def adding(self, adds: bool = True) -> Network:

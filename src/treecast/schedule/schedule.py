@@ -221,7 +221,7 @@ class Schedule(Described):
         there, back = self._there_and_back
         first = np.full(int(max(there.max(), back.max())) + 1, NEVER)
         np.minimum.at(first, there, rows.step)
-        return (rows.step == first[there]) & (self.answers | (rows.step <= first[back]))
+        return (rows.step == first[there]) & (self.answers | (rows.step <= first[back]))  # not again, nor back
 
     @cached_property
     def answers(self) -> NDArray[np.bool_]:
@@ -357,7 +357,7 @@ class Schedule(Described):
             begun = int(np.searchsorted(rows.step, step, side="right"))
             active = np.flatnonzero(rows.step[:begun] + rows.steps[:begun] > step)
             length = rows.chunks_sent[active]
-            pace, gone = np.maximum(rows.pace[active], 1), step - rows.step[active]
+            pace, gone = np.maximum(rows.pace[active], 1), step - rows.step[active]  # no division by 0
             count = np.where(rows.pace[active] > 0, (gone % pace == 0) & (length > 0), length)
             row = np.repeat(active, count)
             place = places(count) + np.repeat(gone // pace, count)

@@ -87,6 +87,7 @@ class Sizes:
         block, place = np.divmod(_places(collective), self.messages)
         # items are dealt evenly, and the last may be shorter
         begins = np.minimum(cut_evenly(-(-total // self.item), blocks_of(collective)) * self.item, total)
+        # the last chunk of a block ends where the block does
         return np.minimum(begins[block] + place * self.chunk, np.append(begins[1:], total)[block])
 
     def __str__(self) -> str:

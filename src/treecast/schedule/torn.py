@@ -76,6 +76,7 @@ class Torn:
         while len(new):  # what waits for a cut move is cut, too
             row, element = np.divmod(new, order)
             of, entry = explode(first, row)
+            # each move is cut once, so this ends
             new = np.setdiff1d(follower[entry] * order + element[of], cut)
             cut = np.union1d(cut, new)
         return cut
@@ -85,9 +86,10 @@ class Torn:
         """The moves that wait for each: a chunk is sent on when it has come for the first time."""
         moves, rows, nodes = self.moves, self.moves.rows, self.network.nodes
         chunk = rows.payloads.first[rows.payload]  # a payload is one range
-        came, left = chunk * nodes + rows.dst, chunk * nodes + rows.src
+        came, left = chunk * nodes + rows.dst, chunk * nodes + rows.src  # chunk and node in one number
         order = np.lexsort((rows.step + moves.late(moves.model), came))
         entry, first = np.unique(came[order], return_index=True)
+        # a number past the last entry has no place
         at = np.minimum(np.searchsorted(entry, left), max(len(entry) - 1, 0))
         # a node's own data waits for nothing
         waits = np.flatnonzero((entry[at] == left) & (rows.src != np.array(moves.roots)[chunk // moves.part.chunks]))

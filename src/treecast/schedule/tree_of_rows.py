@@ -49,7 +49,7 @@ def trees_of_rows(above: Nodes, below: Nodes, nodes: int, tree: NDArray[np.int16
         key += below[of]
     row = np.full(trees * nodes, -1, np.int64)
     row[key[::-1]] = np.arange(len(below))[of][::-1]  # the last one written stays
-    parent = np.append(above, above.dtype.type(-1))[row]
+    parent = np.append(above, above.dtype.type(-1))[row]  # row -1 takes the last: -1
     clash = np.zeros(len(below), np.bool_)
     clash[of] = parent[key] != above[of]
     return TreesOfRows(cast("Nodes", parent.reshape(trees, nodes)), row.reshape(trees, nodes), clash)
@@ -100,6 +100,7 @@ def link_ends(schedule: Schedule) -> tuple[Ints, Ints]:
     up = np.full(len(rows), schedule.part.direction == "to")
     for tree in told_trees(schedule):
         control = np.flatnonzero(rows.control & (rows.tree == tree))
+        # a control flit goes down where it comes from the node above, else up
         up[control] = first_controls(schedule, tree)[0][below[control]] != above[control]
     above[up], below[up] = below[up], above[up]
     return above, below

@@ -82,6 +82,7 @@ def _rows(kind: str, group: Ints, messages: int) -> list[Class]:
         return [Class(messages, ((u,),), (v,)) for u, v in pairwise(group.tolist())]
     row = find_kind(kind)
     if row.lengths or row.targets or len(group) == 1:
+        # alone a rank lacks nothing
         if len(group) == 1:
             return []
         able = ", ".join(name for name, each in COLLECTIVES.items() if not (each.lengths or each.targets))

@@ -100,9 +100,11 @@ def run_protocol(schedule: Schedule) -> Conversation:
 def _gossip(schedule: Schedule) -> Conversation:
     """Let the nodes of a hypercube send over one dimension after the other: all begin, or the initiator, or the root."""
     network, rows, steps = schedule.network, schedule.rows, schedule.steps
+    # all rows of a step go over the same dimension
     units = np.zeros(steps, np.int64)
     units[rows.step] = rows.port
     first, every = schedule.initiator, schedule.collective.all_source
+    # with an initiator half of the steps tell all, and the others gossip
     think = partial(in_phases, units=units.tolist(), gossip=0 if first is None else steps // 2)
     begins = (
         set(range(network.nodes)) if every and first is None else {schedule.collective.root if first is None else first}
@@ -245,6 +247,7 @@ def _data_of_root(
             route, at = list[int](), v
             while at != root:
                 above = int(parent[at])
+                # a way longer than there are nodes goes round in a circle
                 if above < 0 or len(route) > len(places):
                     raise PlanError(f"the rows form no tree: node {v} is not reached from the root")
                 route.append(places[above].children.index(at))

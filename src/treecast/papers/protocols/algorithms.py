@@ -44,6 +44,7 @@ def in_phases(
     # 1. What unit it is: the message that wakes a node says so.
     if memory is None:
         told = next((news.left for news in heard.values() if isinstance(news, News)), None)
+        # it went in the unit before this one, and so many units follow that one
         begun = now if told is None else now - (len(units) - told)
         memory = GossipMemory(begun, frozenset[int]([local.name] if local.root else []), nothing)
     unit, over = now - memory.begun, list(memory.over)
@@ -87,7 +88,7 @@ def _deal_out(local: Local, now: int) -> Iterator[PlannedSend]:
     free: dict[int, int] = {}
     for owner, route, flits in sorted(local.data, key=lambda message: -len(message[1])):
         child, rest = route[0], route[1:]
-        port = 0 if local.one_port else child
+        port = 0 if local.one_port else child  # over one port messages wait for each other
         begin = free.get(port, now)
         for i in range(flits):
             yield PlannedSend(begin + i, child, Flit(owner, i, None if i else rest))
@@ -105,8 +106,10 @@ def shoulder_tap(local: Local, memory: None, now: int, heard: Heard) -> Thought:
     if not isinstance(call, WakeUp):
         return None, plans
     came = now - 1  # the step in which the call went
+    # over one port this step goes into waking the next node
     begin = max(now + (local.one_port and local.children > 0), came + call.after)
     if local.children:
+        # its first flit passes here a step after it leaves: it may leave with our last
         plans.append(PlannedSend(now, 0, WakeUp(max(1, begin + local.flits - 1 - now))))
     return None, [*plans, *own_flits(local, begin)]
 
@@ -166,6 +169,7 @@ def certify(local: Local, memory: NodeMemory | None, now: int, heard: Heard, wal
     if not missing:
         if local.root:
             return memory, [*plans, *_begin(local, memory, now, 0)]
+        # the next step that is a multiple of the period after the token
         stream, slot = _stream(local, memory), now + (memory.token_time - now) % memory.period
         plans.append(PlannedSend(slot, UP, Certificate(stream.lag, stream.flits)))
     return memory, plans
@@ -184,6 +188,7 @@ def _begin(local: Local, memory: NodeMemory, now: int, delay: int) -> Iterable[P
         leaves = begin + stream.before[child] - (0 if local.root else 1)
         if local.root and not local.one_port:
             leaves = now + stream.earliest[child]  # its children do not share a link
+        # the delay counts from the step in which the child gets the order
         yield PlannedSend(now + number - 1, child, Order(leaves - (now + number)))
     yield from own_flits(local, begin + stream.own)
 
@@ -203,6 +208,7 @@ def _stream(local: Local, memory: NodeMemory) -> FlitStream:
     lag = passed = own = 0
     before = [0] * local.children
     for begin, who, size in sorted(parts, key=lambda part: part[0]):
+        # this part is there at ``begin``, and ``passed`` flits go before it
         lag = max(lag, begin - passed)
         if who == UP:
             own = passed

@@ -131,6 +131,7 @@ def take_turn(think: Think, state: NodeState, now: int, heard: Heard) -> NodeTur
     due = list(new)
     more = tuple(planned for planned in due if planned.time > now)
     if more:
+        # those that have been sent are dropped, the others wait in order of time
         agenda, sent = tuple(sorted(agenda[sent:] + more, key=attrgetter("time"))), 0
         due = [planned for planned in due if planned.time <= now]
     while sent < len(agenda) and agenda[sent].time <= now:

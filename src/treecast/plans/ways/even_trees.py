@@ -181,6 +181,7 @@ def ways_about_nodes(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     arcs, by = arcs_of(network), np.full((2, network.nodes, network.nodes), -1, np.int32)
     for node in range(network.nodes):
         above = breadth_first(network, 0 if network.seen_alike else node).parent.astype(np.int64)
+        # one tree, translated, serves all nodes
         if network.seen_alike:
             moved = network.translate(node, every)
             above[moved] = np.where(above < 0, -1, network.translate(node, np.maximum(above, 0)))
@@ -188,6 +189,7 @@ def ways_about_nodes(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
         while parent >= 0:
             above[parent], parent, child = child, int(above[parent]), parent
         below = np.flatnonzero(above >= 0)
+        # contributions go up the tree, results down it
         for side, (tail, head) in enumerate(((below, above[below]), (above[below], below))):
             by[side, node, below] = arcs.number(tail, network.port_between(tail, head))
     shares = ClassShares(every * 0, every, every * 0 + 1)

@@ -61,6 +61,7 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
     # 3. All rotations of each, the deepest orbits first.
     order = np.argsort(-depths[tree, node], kind="stable")
     node, tree = node[order], tree[order]
+    # R^i turns the number of a tree by i, too
     turned = [(network.rotate(node, i), (tree + i) % k) for i in range(k)]
     destination = np.concatenate([*(v for v, _ in turned), np.array([v for v, _, _ in parts], np.int64)])
     tree = np.concatenate([*(t for _, t in turned), np.array([t for _, t, _ in parts], np.int64)])
@@ -72,6 +73,7 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
         tree,
         depths[tree, destination].astype(np.int64),
         length.astype(np.int64),
+        # payloads of parts are numbered behind those of nodes
         np.concatenate([destination[:full], network.nodes + numbers]),
         np.concatenate([np.tile(np.arange(len(node)), k), np.full(len(parts), -1)]),
         _table(network.nodes, messages, parts),

@@ -58,6 +58,7 @@ def hops(torus: Network, nodes: Ints, by: Ints) -> tuple[Ints, Ints]:
     """Return the parents of nodes at which trees arrive in the positions ``by``, and the ports from there."""
     known = positions(torus)
     port = np.array([at.port for at in known], np.int64)
+    # the parent lies against the direction in which a tree arrives
     return torus.neighbor(nodes, port[_opposites(known)][by]), port[by]
 
 
