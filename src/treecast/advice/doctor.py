@@ -195,6 +195,7 @@ def _places(network: Network, log: Log, ranks: int) -> tuple[list[int], tuple[st
     alone = len({host for host, _ in log.hosts.values()}) == 1
     for rank in range(ranks):
         host, device = log.hosts.get(rank, ("", 0))
+        # the most special first; a number alone may be the name of any node
         names = [f"{host}/gpu{device}", host, host.partition(".")[0], *([f"gpu{device}"] if alone else [])]
         places = [network.node(name) for name in names if name in network and not name.isdigit()]
         if places:
@@ -208,6 +209,7 @@ def _places(network: Network, log: Log, ranks: int) -> tuple[list[int], tuple[st
         )
     shared = len(set(found.values())) < len(found)  # of several ranks on a host
     free = [u for u in network.ranks.tolist() if u not in set(found.values())]
+    # ranks of an unknown host share a node where those of known hosts do
     groups = [[rank] for some in lost.values() for rank in some] if not (found and shared) else list(lost.values())
     if len(groups) > len(free):
         here = f"{len(free):,} nodes" + (" that are free" if found else "")
@@ -238,6 +240,7 @@ def _rings(network: Network, log: Log, places: Sequence[int], per_second: float)
     loads, nodes = Loads(network), list(dict.fromkeys(places))
     load = np.zeros(len(loads.ends))
     for each in rings:
+        # what stays inside a node loads no cable
         sends = [(u, v) for u, v in ring(len(each)) if places[each[u]] != places[each[v]]]
         load += loads.of(sends, [places[rank] for rank in each]) / len(rings)
     search = OrderSearch(loads, ring(len(nodes)), nodes)
@@ -261,6 +264,7 @@ def _(found: Diagnosis) -> Description:
         "log": f"{found.log.tool}: {found.kind}, {count_of(found.ranks, 'rank')}"
         + (f" on {count_of(found.hosts, 'host')}" if found.hosts else ""),
     }
+    # gains below one percent are no better order
     better = rings is not None and rings.other > rings.busbw * 1.01
     if top is not None:
         share = top.busbw / top.most

@@ -243,6 +243,7 @@ def _colours(colour: NDArray[np.uint64], tail: NDArray[np.int32], head: NDArray[
         np.add.at(there, tail, mixed[head])
         np.add.at(back, head, mixed[tail])
         # Sums do not depend on the order of neighbours, and mixing before keeps unlike neighbours apart.
+        # 1 more, so that ways there and ways back count differently
         colour = _mixed(colour + _mixed(there) + _mixed(back + np.uint64(1)))
     return np.sort(colour).tobytes()
 

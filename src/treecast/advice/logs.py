@@ -56,6 +56,7 @@ class Log:
         parts, low, high = bus_factor(kind, 1 << 60), 2, 1 << 30
         # busbw / algbw = parts · (N - 1) / N. Each row says N within its rounding, and all rows have to agree.
         for least, most in self.factors.get(kind, []) if kind not in _FLAT else []:
+            # N = 1 / (1 - factor / parts); rounding of floats must rule out no number
             low = max(low, math.ceil(1 / (1 - min(least / parts, 1 - 1e-9)) - 1e-6))
             high = min(high, math.floor(1 / (1 - min(most / parts, 1 - 1e-9)) + 1e-6))
         return None if kind in _FLAT or low > high or (low, high) == (2, 1 << 30) else (low, high)

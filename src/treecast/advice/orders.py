@@ -65,6 +65,7 @@ def groups_of(mesh: str, hosts: int) -> Sends:
             f"{mesh} has {shape.ranks:,} ranks, which {hosts:,} hosts do not share evenly: {fewer}a mesh of {hosts:,} or "
             f"{2 * hosts:,} ranks"
         )
+    # the first axis of the mesh changes fastest, so it is the last one here
     number, each = np.arange(shape.ranks).reshape(shape.sizes[::-1]), shape.ranks // hosts
     found = Sends()
     for axis in range(number.ndim):
@@ -152,6 +153,7 @@ class OrderSearch:
         order, left = [self.nodes[0]], self.nodes[1:]
         while left:
             far = self.loads.network.distance(order[-1], np.array(left))
+            # a host without a way to it comes last
             order.append(left.pop(int(np.argmin(np.where(far < 0, np.iinfo(np.int64).max, far)))))
         return order
 

@@ -58,6 +58,7 @@ def lacks_ways(job: Job[Any]) -> str:
     if job.copies <= found.ways:
         return ""
     where = _cut(network, root, found.node, job.against)
+    # one copy survives nothing: faults are ways less one
     can = ", ".join(f"dead {against} {_worst(network, job.collective, against)[1].ways - 1}" for against in AGAINST)
     asked = f"{job.copies} copies, to survive {dead(job.copies - 1, job.against)}, need {job.copies} {apart(job.against)} paths"
     start = f" from {network.label(root)}" if job.collective.all_source else ""

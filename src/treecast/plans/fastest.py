@@ -194,6 +194,7 @@ class Search:
     def job(self, messages: int, entry: Builder) -> Job[Any]:
         """Return the job with this many chunks, and the builder's best values for the options that the user left open."""
         job = self.one.of(messages)
+        # what the user says goes before what suits
         suited = entry.suits(job, self._chunk(messages), self.costs.default)
         return replace(job, options={**suited, **job.options})
 
@@ -234,6 +235,7 @@ class Search:
         found, seconds = list[Contender](), min((choice.seconds for choice in others), default=inf)
         counts = self._cut(self._few())
         for least, messages in sorted((self._least(messages, entry), messages) for messages in counts):
+            # no building where a bound says that it cannot be sooner
             if least < seconds * _LESS and (choice := self._built(entry, messages)):
                 found.append(choice)
                 seconds = min(seconds, choice.seconds)

@@ -35,6 +35,7 @@ def in_streams(flits: Ints, most: int) -> Iterator[Streams]:
     left = flits
     while left.any():
         size = 1
+        # a stream is as short as the number of streams allows
         while int((left // size).sum()) > most and 2 * size <= int(left.max()):
             size *= 2
         yield Streams(left // size, size, flits - left)

@@ -29,6 +29,7 @@ def reverse_in_time(network: Network, collective: Collective, built: Built, late
     if bool(((port < 0) & (rows.port >= 0)).any()):
         raise PlanError(f"{network.spec} has arcs that lead one way only: reverse a schedule on network.reversed()")
     columns = rows.columns() | {
+        # what arrives last leaves first, in step 0
         "step": claims.steps - (late - 1) - rows.step.astype(np.int64) - rows.steps,
         "src": rows.dst,
         "dst": rows.src,

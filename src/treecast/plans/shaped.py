@@ -123,9 +123,11 @@ def _places(network: Network, costs: Costs, amount: Amount) -> Iterator[Network]
         return
     arcs = arcs_of(network, single=True)
     tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    # by the time of all bytes, so that both latency and rate count
     taken = costs.seconds(tail, head, float(amount.total))[1]
     levels = np.unique(taken)
     steep = [dear for cheap, dear in pairwise(levels.tolist()) if dear > _DEARER * cheap][:_MOST_LEFT_OUT]
+    # both arcs of a link have one number
     link = np.minimum(tail, head) * network.nodes + np.maximum(tail, head)
     dearest = list(dict.fromkeys(link[np.argsort(-taken, kind="stable")].tolist()))
     some = [taken >= dear for dear in steep] + [np.isin(link, dearest[:many]) for many in (1, 2, 3) if len(levels) > 1]

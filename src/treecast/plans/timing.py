@@ -41,6 +41,7 @@ def time_plan(schedule: Schedule, costs: Costs | None = None) -> Timing:
     steps = seconds_by_steps(schedule, costs)
     try:
         events = seconds_by_events(schedule, costs)
+    # too many sends to look at
     except ScheduleError:
         events = None
     sizes = schedule.sizes

@@ -237,6 +237,7 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
     calls["group"] = _numbered(found.digests(np.stack([column[key] for key in _OF_GROUP], 1)), {}, group)
     calls["place"] = _numbered(found.digests(column["frames"][:, None]), tables.lines, place)
     # Old records have `seq_id` alone; of newer ones sends and receives have a count of their own.
+    # above 2 is true: whole numbers are 2 x + 1 here, and None is 2
     of_all, to_one = column["collective_seq_id"] != 0, column["is_p2p"] > 2
     column["number"] = np.choose(
         2 * to_one + of_all, [column["seq_id"], column["collective_seq_id"], *[column["p2p_seq_id"]] * 2]

@@ -184,6 +184,7 @@ class JobRecord:
         key = self.made["rank"] * np.int64(len(self.groups)) + self.made["group"]
         order = np.argsort(key, kind="stable")
         made, starts = self.made[order], np.flatnonzero(np.diff(key[order], prepend=-1))
+        # a call that has not ended counts as 0, so the greatest is the last that ended
         numbers = np.stack([made["number"], made["number"] * made["ended"]])
         last: list[list[int]] = np.maximum.reduceat(numbers, starts, 1).tolist() if len(starts) else [[], []]
         keys = made[["rank", "group"]][starts].tolist()

@@ -60,6 +60,7 @@ def judge(
 def _firm(job: JobRecord, blamed: list[Verdict], notes: list[str]) -> list[Verdict]:
     """Return the verdicts on waiting that stand: those without a record only where nobody else is to blame, symptoms last."""
     ended = sorted((verdict for verdict in blamed if verdict.kind == "ended"), key=lambda verdict: verdict.since)
+    # the first in time is told as the cause, the others beside it
     if ended:
         first, later = ended[0], tuple(rank for verdict in ended[1:] for rank in verdict.ranks)
         # So many missing records are files that were not given rather than deaths.

@@ -50,6 +50,7 @@ def read_log(text: str, tables: Tables) -> list[Dump]:
         data = {"entries": mine, "pg_config": groups.get(rank, {}), "pg_status": status.get(rank, {}), "version": "log"}
         # As a record of one call: all that judges records then judges logs, too.
         dump = read_dump(Plain(pickle.dumps(data)), rank, tables)
+        # the numbers in these lines are names of groups, none of the rank's own
         dump.local = {}
         found.append(dump)
     return found
@@ -61,6 +62,7 @@ def read_stack(text: str) -> str:
     >>> read_stack('Thread 7 (idle): "MainThread"\\n    wait (threading.py:331)\\n    load (data.py:42)')
     'load at data.py:42'
     """
+    # the main thread, as py-spy, faulthandler and gdb call it
     begins = [text.find(mark) for mark in ('"MainThread"', "Current thread", "Thread 1 ")]
     text = text[max(0, min((begin for begin in begins if begin >= 0), default=0)) :]
     for pattern, (name, file, line) in _FRAMES:

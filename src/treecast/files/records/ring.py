@@ -28,10 +28,11 @@ def read_ring(data: bytes, place: str, written: float) -> dict[str, Any]:
     try:
         _, length, begin, wide, many = HEAD.unpack_from(data)
         head: dict[str, Any] = json.loads(data[HEAD.size : HEAD.size + length])
+        # rows do not overlap, whatever a stranger's head says
         wide, entries = max(wide, ROW.size), list[dict[str, Any]]()
         for at in range(begin, min(begin + many * wide, len(data) - wide + 1), wide):
             number, began, ended, call, length, failed = ROW.unpack_from(data, at)
-            if number:
+            if number:  # 0: not used yet, or its process died while it wrote it
                 entry: dict[str, Any] = json.loads(data[at + ROW.size : at + ROW.size + length])
                 entry |= {"record_id": number - 1, **dict.fromkeys(("collective_seq_id", "op_id"), call)}
                 entry |= {"p2p_seq_id": 0, "is_p2p": False, "retired": ended > 0, "time_discovered_completed_ns": ended}

@@ -20,6 +20,7 @@ def find_strays(job: JobRecord) -> dict[int, tuple[int, int]]:
     kinds = job.kinds[calls["kind"]]
     # One number says title, signature, direction and how far the peer is: calls of one number are alike.
     token = titles[calls["group"]] * (len(job.signatures) + 1) + kinds["like"]
+    # three ways, and peers less than 2^23 places off
     token = (token * 3 + kinds["way"]) * (1 << 24) + kinds["shift"]
     rows = {rank: job.span(rank) for rank in job.dumps if len(job.of(rank))}
     if any(calls["record"][begin] > 0 for begin in rows.values()):
@@ -53,5 +54,6 @@ def _begin_together(job: JobRecord, rows: dict[int, int], titles: Ints) -> dict[
         # Backwards, so that of several calls of one key the first stays.
         places[rank] = dict(zip(keys[::-1].tolist(), (begin + of_all[::-1]).tolist(), strict=True))
     common = set[int].intersection(*map(set, places.values()))
+    # the earliest by all records together
     first = min(sorted(common), key=lambda key: sum(each[key] for each in places.values()), default=-1)
     return {rank: each[first] for rank, each in places.items()} if common else {}

@@ -106,6 +106,7 @@ def _odd(job: JobRecord, group: int, number: int) -> Verdict:
     kinds = dict(zip(rows["rank"].tolist(), rows["like"].tolist(), strict=True))
     (usual, most), (_, second), *_ = Counter(kinds.values()).most_common()
     sure = most > second
+    # a tie: groups of the same title tell which call is usual
     if not sure and job.groups[group].words not in ("", "undefined"):
         alike = [
             n
@@ -162,6 +163,7 @@ def _align(job: JobRecord, group: int, number: int, odd: int, usual: int) -> tup
         for how, early, late in (("skipped", odd, usual), ("extra", usual, odd)):
             pairs = [(kind(early, number + i), kind(late, number + shift + i)) for i in range(_LOOK)]
             fits = [a == b for a, b in pairs if a >= 0 and b >= 0]
+            # one match is enough for a shift of one call, where no later calls are there to compare
             if all(fits) and len(fits) >= (2 if shift > 1 or straight else 1):
                 return how, shift
     return "", 0

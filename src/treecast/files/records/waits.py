@@ -93,6 +93,7 @@ class Waits:
         # A part that no way leads out of: whoever waits comes to one in the end, and in it is the cause.
         for part in map(sorted, nx.attracting_components(self.graph)):
             ways: dict[int, list[int]] = nx.multi_source_dijkstra_path(back, set(part))
+            # else it is one rank, alive and in no call, for which nobody waits
             if ways.keys() - part or any(self.held.get(rank) for rank in part) or self.job.gone.intersection(part):
                 verdict, way = self._circle(part) if len(part) > 1 else self._root(part[0]), max(ways.values(), key=len)
                 found.append((replace(verdict, chain=tuple(reversed(way))), ways.keys() - part))
@@ -172,6 +173,7 @@ def _join(found: list[tuple[Verdict, set[int]]]) -> list[Verdict]:
     """Return one verdict for those of a kind; ranks that stand together in one call are one finding."""
     parts, joined = defaultdict[object, list[tuple[Verdict, set[int]]]](list), list[Verdict]()
     for verdict, waiting in found:
+        # each death is a finding of its own, and so is each circle
         apart = verdict.ranks if verdict.kind in ("ended", "crossed") else ()
         call = verdict.text.partition(" of ")[0] if verdict.kind == "stalled" else ""
         parts[verdict.kind, apart, call].append((verdict, waiting))
