@@ -134,6 +134,7 @@ def read_asked(spelling: str) -> tuple[str, Asked]:
     >>> path, asked.links, asked.part
     ('net with me.xml', 'all', '2')
     """
+    # a path may have this word in it: options begin where the name of one follows
     ends = [found for found in _WITH.finditer(spelling) if spelling[found.end() :].split()[0] in OPTIONS]
     if not ends:
         return spelling, Asked()

@@ -107,6 +107,7 @@ class Description:
         if after in self.lines:
             place = names.index(after) + 1
             names[place:place] = [name for name in other.lines if name not in self.lines]
+        # new lines without a place come last
         ordered = {name: lines[name] for name in names} | lines
         figures = self.figures
         if other.figures:
@@ -118,6 +119,7 @@ class Description:
             tables=self.tables + other.tables,
             notes=(*self.notes, *other.notes),
             holds=self.holds and other.holds,
+            # open where something is, and nothing is broken
             is_open=any(each.is_open for each in (self, other))
             and all(each.holds or each.is_open for each in (self, other)),
         )
@@ -173,6 +175,7 @@ def _rows_of(figures: Mapping[str, object] | Iterable[object]) -> list[Mapping[s
     if tables:
         return max(tables, key=len)
     pairs = list(_flat(said))
+    # a last name that several have needs the whole way to it
     many = Counter(name.rpartition(".")[2] for name, _ in pairs)
     return [{name if many[last := name.rpartition(".")[2]] > 1 else last: value for name, value in pairs}]
 

@@ -101,11 +101,12 @@ def _import(name: str) -> None:
     spec = spec_from_file_location(module, Path(name).absolute())
     if spec is None or spec.loader is None or not Path(name).is_file():
         raise TreecastError("there is no such file")
+    # before it runs, as an import does: what it defines may look itself up there
     sys.modules[module] = found = module_from_spec(spec)
     try:
         spec.loader.exec_module(found)
     except BaseException:
-        del sys.modules[module]
+        del sys.modules[module]  # half a module is none
         raise
 
 
@@ -118,6 +119,7 @@ def _files() -> Iterable[Path]:
             top, _, below = name.partition(".")
             spec = find_spec(top)
             origin = Path((spec and spec.origin) or top)
+            # of a package the folder, so that all its files count
             yield origin.parent if below or origin.name == "__init__.py" else origin
 
 
@@ -127,6 +129,7 @@ def blame(error: BaseException) -> str:
     while traceback is not None:
         path = Path(traceback.tb_frame.f_code.co_filename)
         if not files.isdisjoint([path, *path.parents]):
+            # the innermost frame of an extension stays
             found = f"{path.name}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     return found
@@ -141,13 +144,14 @@ def decorators(package: str, name: str, *within: str) -> list[dict[str, Any]]:
     """
     spec = find_spec(package)
     folders = [] if spec is None else list(spec.submodule_search_locations or ())
+    # from the decorator to the name of what it decorates
     pattern = re.compile(rf"^@{name}\(.*?^(?:def|class) \w+", re.MULTILINE | re.DOTALL)
     found: list[dict[str, Any]] = []
     ours = (path for folder in folders for path in _files_of(folder, within))
     theirs = (path for each in _files() for path in ([each] if each.is_file() else sorted(each.rglob("*.py"))))
     for file in [*ours, *theirs]:
         for match in pattern.finditer(file.read_text("utf-8", errors="replace")):
-            (function,) = ast.parse(match.group() + "(): pass").body
+            (function,) = ast.parse(match.group() + "(): pass").body  # a body makes it whole
             found += [_arguments(call) for call in _calls(function, name)]
     return found
 

@@ -115,6 +115,7 @@ def spell_seconds(seconds: float) -> str:
     ('1.511 ms', '250 ns', '75 s', '0 s')
     """
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
+        # what four digits would round up to a whole unit is told in that unit
         if seconds >= 0.99995 * size or (unit == "ns" and seconds):
             value = seconds / size
             digits = f"{value:,.{max(0, 3 - int(math.log10(value))) if value >= 1 else 3}f}"
@@ -150,6 +151,7 @@ def _from_zero(text: str | float, units: dict[str, Fraction], noun: str, right: 
         if value is None and _read(text, {"": Fraction(1)}):
             some = [unit for unit in ("us", "ms", "s", "GB/s", "Gbit/s") if unit in units]
             raise TreecastError(f"{text!r} has no unit: write {' or '.join(text.strip() + unit for unit in some)}")
+        # 0 is 0 in any unit
         value = Fraction(0) if value is None and re.fullmatch(r"0+(\.0*)?", text) else value
     else:
         value = Fraction(text) if math.isfinite(text) else None

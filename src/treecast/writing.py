@@ -70,10 +70,11 @@ def write_folder(path: str | os.PathLike[str], files: Iterable[tuple[str, bytes]
         try:
             temporary.mkdir()
             for name, data in files:
+                # no file outside of the folder
                 if name != os.path.basename(name) or name in ("", ".", ".."):
                     raise ValueError(f"{name!r} is no name of a file")
                 (temporary / name).write_bytes(data)
-            temporary.replace(target)
+            temporary.replace(target)  # it takes the place of an empty folder, too
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except FormatError:

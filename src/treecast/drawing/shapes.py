@@ -41,6 +41,7 @@ def trees_of(schedule: Schedule) -> list[int]:
     rows = schedule.rows
     if used := np.unique(rows.tree[rows.tree >= 0]).tolist():
         return used
+    # as many links as nodes that hear: a single tree
     links = len(np.unique(rows.src.astype(np.int64) * schedule.network.nodes + rows.dst))
     is_one = links == len(np.unique(rows.dst)) and schedule.collective.traits.one_to_all
     return [-1] if links and is_one else []

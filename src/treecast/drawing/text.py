@@ -287,6 +287,7 @@ def _cells_of_lanes(
 
 def _mark_controls(cells: list[list[str]], controls: Controls, place: Ints, scale: int, marks: dict[int, str]) -> None:
     """Write the signs of control flits over those of the data."""
+    # before any mark is written over it
     empty = [[cell in ".·" for cell in line] for line in cells]
     line, step, kind = (column.tolist() for column in (place[controls.below], controls.step, controls.kind))
     for i, s, w in zip(line, step, kind, strict=True):

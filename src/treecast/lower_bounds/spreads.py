@@ -188,10 +188,12 @@ def _since_told(spread: Spread, late: int) -> list[Bound]:
         return []
     arcs, far = arcs_of(network), late * network.distance(root, np.arange(network.nodes)).astype(np.int64)
     some = np.flatnonzero((far[arcs.tail] >= 0) & (arcs.head != root))
+    # the arcs into each node, those with the nearest tails first
     some = some[np.lexsort((far[arcs.tail[some]], arcs.head[some]))]
     head, begins = np.unique(arcs.head[some], return_index=True)
     count = np.diff(np.append(begins, len(some)))
     total = np.cumsum(far[arcs.tail[some]])
+    # running sums of each node's own arcs
     before = np.repeat(total[begins] - far[arcs.tail[some[begins]]], count)
     value = np.minimum.reduceat(-(-(spread.chunks + total - before) // (1 + places(count))), begins)
     value = int(value[np.isin(head, network.ranks)].max(initial=0))
@@ -266,6 +268,7 @@ def _from_each(network: Network, owners: tuple[int, ...], chunks: int, model: Mo
 def _of_all(spread: Spread, model: Model) -> int:
     """Return the least steps of a broadcast."""
     far, out = spread.network.eccentricity(spread.roots[0]), spread.network.degree_at(spread.roots[0])
+    # the last chunk leaves the root behind the others, and has the whole way to go
     first = 0 if model.combining else -(-spread.chunks // min(model.room or out, out)) - 1
     return max(first + model.latency * far, best([steps(0, "", ""), *told(spread, model)], "steps").value)
 
@@ -361,4 +364,5 @@ def by_one_way_calls(ranks: int) -> int:
 def _at_least(high: int, low: int, number: int, divisor: int) -> bool:
     """Return whether high φ + low >= number / divisor."""
     rest = 2 * (number - divisor * low) - divisor * high  # divisor high √5 >= rest
+    # squared on both sides, so that no root is rounded
     return rest <= 0 or 5 * (divisor * high) ** 2 >= rest**2

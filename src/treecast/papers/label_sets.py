@@ -91,6 +91,7 @@ def by_rotation(job: Job[Rotational], wanted: Preferences) -> Built:
     place, necklace = np.nonzero(np.arange(k)[:, None] < whole)
     tree = wanted.order[place, necklace]
     depth = wanted.depth[tree, necklace]
+    # nodes nearer to the root first, as those below them pass on what they have
     first = np.lexsort((tree, necklace, depth))
     necklace, tree = necklace[first], tree[first]
     node, above, port = wanted.node[necklace], wanted.above[tree, necklace], wanted.port[tree, necklace]

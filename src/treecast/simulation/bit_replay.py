@@ -105,6 +105,7 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
             "an arc carries the same data twice in a step: such rows cannot be replayed with a bit per source"
         )
     nodes, words = cube.nodes, -(-cube.nodes // 64)
+    # the sets of nodes, what each port says, and of sparing schedules what has gone over each
     needed = nodes * words * 8 * (1 + cube.ports * (2 if schedule.sparing else 1))
     if needed > _MOST_BYTES:
         raise ScheduleError(f"sets of {nodes:,} sources at {nodes:,} nodes take {needed / 2**30:.0f} GiB: too many")
@@ -131,6 +132,7 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
     # 4. Which bits of living nodes are lacking.
     living = np.zeros(64 * words, np.bool_)
     living[:nodes] = living_ranks(schedule.collective, faults)
+    # bits in the order of the words of sets
     lacking = np.bitwise_count(np.packbits(living, bitorder="little").view("<u8") & ~has).sum(axis=1, dtype=np.int64)
     missing = np.where(living[:nodes], lacking, 0)
     messages = schedule.collective.messages

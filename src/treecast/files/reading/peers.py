@@ -26,7 +26,7 @@ def machine_of_tacos(data: bytes) -> Machine:
         said = re.fullmatch(r"\s*(\d+)\s*,\s*(\d+)\s*,\s*[\d.]+\s*,\s*(\d{1,6}(?:\.\d{1,6})?)\s*", line)
         if said is None or not {said[1], said[2]} <= found.nodes.keys() or not float(said[3]):
             raise ValueError(f"line {number} is no link: write source, target, latency and bandwidth, as in 0,1,500,50")
-        found.links.append(Link(said[1], said[2], float(said[3]) * 8, one_way=True))
+        found.links.append(Link(said[1], said[2], float(said[3]) * 8, one_way=True))  # GB/s to Gbit/s
     return found.machine("TACOS' topology", {"links": len(found.links)})
 
 
@@ -81,7 +81,7 @@ def machine_of_astra_sim(data: bytes) -> Machine:
     found, step = Draft({f"npu{u}": Node("gpu") for u in range(prod(sides))}), 1
     names = list(found.nodes)
     for kind, side, said_rate in zip(kinds, sides, rates, strict=True):
-        gigabits = _decimal(said_rate, "a bandwidth") * 8
+        gigabits = _decimal(said_rate, "a bandwidth") * 8  # GB/s to Gbit/s
         # from the first of each line, the others are step apart
         lines = [names[u::step][:side] for u in range(len(names)) if u // step % side == 0]
         if kind not in _SIDES:

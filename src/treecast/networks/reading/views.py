@@ -152,10 +152,12 @@ def contracted(machine: Machine) -> Machine:
     near = defaultdict[str, dict[str, float]](dict)
     for (u, v), rate in both.items():
         near[u][v] = near[v][u] = rate
+    # nodes of links that lead one way, or are none of PCIe, stay
     fixed = {name for ends in one for name in ends}
     fixed |= {name for link in machine.links if link.called not in ("", PCIE) for name in (link.u, link.v)}
     names = [name for name, node in machine.nodes.items() if node.kind in _IDLE and name not in fixed]
     gone, before = set[str](), -1
+    # a relay that goes may leave another with two links
     while before != len(gone):
         before = len(gone)
         for name in names:
@@ -193,6 +195,7 @@ def undirected(machine: Machine) -> Machine:
             links.append(link)
     for link, cables in one.items():
         back = one[link._replace(u=link.v, v=link.u)]
+        # of arcs there and back the more count, once
         if cables > back or (cables == back and link.u < link.v):
             links.append(link._replace(cables=cables))
     said = [Complaint(f"{count_of(loops, 'link')} from a node to itself", sort="left out")] if loops else []

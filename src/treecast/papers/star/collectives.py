@@ -261,6 +261,7 @@ def _stopped(n: int, claimed: bool) -> Claims:
 def _walk(tree: Tree, messages: int, dead: int) -> tuple[int, set[int]]:
     """Walk a tree as the paper's allgather does, with acknowledgements; return its steps, and the nodes that it reaches."""
     moves = list(_moves(tree, messages, dead))
+    # the last send takes as long as its messages, or a step for an acknowledgement
     step, _, _, data = moves[-1] if moves else (-1, 0, 0, False)
     return step + (messages if data else 1), {tree.root, *(dst for _, _, dst, data in moves if data and dst != dead)}
 

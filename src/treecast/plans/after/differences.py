@@ -68,6 +68,7 @@ def difference(before: Schedule, after: Schedule) -> Difference:
         raise PlanError(
             f"{before.collective.kind} and {after.collective.kind} have nothing in common: compare plans of one collective"
         )
+    # rows of orbits can be compared as they are on one network alone
     alike = before.orbit == after.orbit and before.network == after.network and after.torn is None
     old, new = (Counter(_spelled(each if alike else each.plain())) for each in (before, after))
     gone, fresh = old - new, new - old

@@ -28,6 +28,7 @@ COUNT = 8
 
 def _read_sum(ours: Caller, sendbuf: Any, recvbuf: Any, op: Any, *root: int) -> Given:
     """Return the arguments of a sum for all, or for the root."""
+    # who is not the root has no place for the sum
     if root not in ((), (ours.rank,)):
         sent = ours.reader.entries(sendbuf, writable=False)
         return _given(ours, sent, op, sent.piece, None, *root, root=root[0])
@@ -63,6 +64,7 @@ def how_of(ours: Caller, datatype: Any, op: Any, entries: int) -> Sums:
 @lru_cache
 def _bits_of(name: str, spelled: str, form: Any, sums: str) -> tuple[bool, str, Exact | None]:
     """Return how entries are added, as ``Sums`` has it; ``form``: numpy's type of them, if it has one, in its order."""
+    # whole numbers have the same sum in any order
     if (name in _ADD or name in _MULTIPLY or name in _CHOOSE) and _is_whole(spelled):
         return True, "exact", None
     if sums != "exact" or name in _CHOOSE:
@@ -117,6 +119,7 @@ def reduce_scatter_block(ours: Caller, sendbuf: Any, recvbuf: Any, op: Any = Non
             sent = ours.reader.entries(sendbuf, ours.size, writable=False)
             check_alike(sent._replace(number=sent.number // ours.size), received)
         block = sent.number // ours.size
+        # in place the sum stands at the beginning of the buffer
         out = received.piece[: len(sent.piece) // ours.size]
         return _given(ours, sent, op, sent.piece, out, [block] * ours.size, finish=received.finish)
 

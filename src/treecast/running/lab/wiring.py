@@ -103,6 +103,7 @@ def parse_cuts(network: Network, texts: Iterable[str]) -> tuple[LinkCut, ...]:
         if not at or found is None or not when or (found[2] is None and when.endswith("+")):
             raise LabError(f"{text!r} names no cut: write A-B@SECONDS, as in {name or '0-1'}@2.5")
         arcs = parse_faults(network, (), [name]).arcs
+        # of both arcs of a link, that from the lesser node
         u, port = min(arcs)
         cuts.append(LinkCut(u, int(network.neighbor(u, port)), float(found[2] or 0), found[1] is not None))
     return tuple(cuts)
@@ -195,6 +196,7 @@ def _batches_of(plan: Wiring, u: int) -> list[CommandBatch]:
     for v, hop in enumerate(plan.next_hop[u]):
         if v != u:
             by = f"dev {PORT if plan.switched else device(v)}"
+            # onlink: ends of links have no addresses that would show the hop to be there
             by = by if hop == v else f"via {address(hop)} dev {device(hop)} onlink"
             lines.append(f"route add {address(v)}/32 {by} src {address(u)}")
     return [CommandBatch("ip", host(u), tuple(lines)), CommandBatch("tc", host(u), _shapes(plan, near))]

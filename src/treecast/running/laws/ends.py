@@ -19,7 +19,7 @@ def who_is_shut_is_heard_no_more(me: Rank) -> Steps[None]:
         yield me.hears(1)
         for number, place in enumerate(places):
             me.send(key_of(number), data_of(len(place), 1))
-            me.send(key_of(10 + number), data_of(len(place), 1))
+            me.send(key_of(10 + number), data_of(len(place), 1))  # nobody asks for these
         me.say(2)
         yield lambda: me.hears(3)() or 1 in transport.lost
         return

@@ -52,6 +52,7 @@ def messages_go_by_all_of_their_keys(me: Rank) -> Steps[None]:
 
 def _mixed(me: Rank, keys: Sequence[Key]) -> Steps[None]:
     """Send messages of these keys, and receive them in the opposite order."""
+    # buffered and long ones in turn
     lengths = [(5, SMALL + 9)[k % 2] for k in range(len(keys))]
     if me.rank == 0:
         sent = [me.send(key, data_of(length, k)) for k, (key, length) in enumerate(zip(keys, lengths, strict=True))]
@@ -96,6 +97,7 @@ def what_is_direct_waits_until_it_is_asked_for(me: Rank) -> Steps[None]:
     if me.rank == 0:
         tickets = [me.send(key, data_of(length)) for key, length in keys.items()]
         me.say(1)
+        # an answer to later words: what is buffered would be over by now
         yield me.hears(1)
         expect([ticket.over for ticket in tickets], [False, False], "they wait")
         me.say(2)
@@ -134,6 +136,7 @@ def what_is_lent_is_taken_back(me: Rank) -> Steps[None]:
             else:
                 ticket.lent(is_read)
                 expect((ticket.over, ticket.lost), (True, not is_read), "what was lent is taken back")
+                # whoever reads it from now on has other bytes
                 data[:] = bytes(len(data))
                 me.say(number, b"read" if is_read else b"gone")
             continue

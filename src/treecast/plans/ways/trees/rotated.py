@@ -116,11 +116,13 @@ def _exchange(slack: Ints, some: Ints, known: Ints, ahead: NDArray[np.bool_], by
 def _looked_up(x: Ints, side: int, known: Ints) -> Ints:
     """Return the positions of the four trees at nodes off the axes of a torus of two, where some turns carry them."""
     here, turns = x, np.zeros(x.shape[1], np.int64)
+    # turned to where the table has them: x > 0 and 0 < y < a/2
     while (on := (here <= 0).any(axis=0) | (2 * here[1] == side)).any():
         turned = np.concatenate([here[1:], np.where(2 * here[:1] == side, here[:1], -here[:1])])
         here, turns = np.where(on, turned, here), turns + on
     slack: Ints = side // 2 - here
     row = (np.sign(here[1] - here[0]) + 1, *(slack % 2), *np.minimum(here, 2), *np.minimum(slack, 1))
+    # the trees are turned back as nodes were turned
     return (np.take_along_axis(known[row].T, (np.arange(4)[:, None] - turns) % 4, axis=0) + turns) % 4
 
 
