@@ -25,8 +25,10 @@ def saturated(nodes: int, ports: int, parallel: bool = True, most: int = 1 << 14
     while ahead:
         table, done = ahead.pop()
         used = [sum(row) for row in table]
+        # the next one has a cable already, so that the graph hangs together
         at = next((u for u in range(nodes) if u not in done and (used[u] or not done)), None)
         if at is None:
+            # a node without any cable is joined to none
             if all(used) or nodes == 1:
                 found.add(_canonical(table, ())[0])
             continue
@@ -50,6 +52,7 @@ def _completed(table: Table, at: int, ports: int, parallel: bool, done: tuple[in
     ]
     lacking = [u for u in done if used[u] < ports]
     wanted = ports - used[at]
+    # two that lack a cable could be joined, so this one gets all
     least = wanted if parallel and lacking else 0
 
     def spread(u: int, left: int, chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -94,6 +97,7 @@ def _canonical(table: Table, done: tuple[int, ...]) -> State:
             best = named if best is None else min(best, named)
             continue
         for u in _apart(table, cell):
+            # u alone gets a colour of its own, just before that of its cell
             ahead.append(_refined(table, [2 * colour - (v == u) for v, colour in enumerate(colours)]))
     return best or (table, done)
 

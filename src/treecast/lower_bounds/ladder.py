@@ -36,6 +36,7 @@ def of_whole(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     whole = job.network.mended
     if whole is None:
         return []
+    # the last list has all bounds
     *_, found = Climb(replace(job, network=whole))
     return [replace(bound, certificate=(), source=f"{bound.source}; as without faults") for bound in found]
 

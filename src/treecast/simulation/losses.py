@@ -135,6 +135,7 @@ class Reliability(Described):
 
 def _weigh(parts: Sequence[tuple[float, Interval]], tail: float) -> Interval:
     low, estimate, high = (sum(weight * ends[i] for weight, ends in parts) for i in range(3))
+    # with other numbers of faults everything may be lost
     return Interval(low, estimate, min(1.0, high + tail))
 
 

@@ -262,6 +262,7 @@ class _Trial:
 
     def __call__(self, task: tuple[int, int]) -> _SweepTally:
         lacking, hit = self.replay.try_sets(self.sets(*task))
+        # the loss is told by the first chunk of its atom
         first = hit and _Failing(None, self.choices.faults(hit.elements), hit.node, int(self.replay.bounds[hit.atom]))
         return _SweepTally(len(lacking), int((lacking > 0).sum()), first)
 

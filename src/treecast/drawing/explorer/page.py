@@ -136,7 +136,9 @@ def packed(facts: dict[str, Any], columns: Columns) -> str:
     listed, parts = list[tuple[str, int, int]](), list[bytes]()
     for name, column in columns.items():
         little = column.astype("<i4")
+        # differences are small where a column ascends, and deflate better
         kept, steps = little.tobytes(), np.diff(little, prepend=np.int32(0)).astype("<i4").tobytes()
+        # a quick try tells which is shorter
         differs = len(zlib.compress(steps, 1)) < len(zlib.compress(kept, 1))
         listed.append((name, len(column), int(differs)))
         parts.append(steps if differs else kept)

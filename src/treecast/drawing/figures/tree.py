@@ -58,6 +58,7 @@ def draw_trees(schedule: Schedule, view: View) -> None:
     notes = _notes(schedule, drawn, sizes)
     if faults:
         notes.append("crossed out: dies   dashed: some of the chunks arrive over this tree   dotted: none do")
+    # a letter of a note is about 0.07 inches wide
     notes = [line for note in notes for line in wrap(note, int((width - 2 * MARGIN) / 0.07), break_on_hyphens=False)]
     head, foot = 0.85, 0.15 + 0.2 * len(notes) + 0.1 * bool(notes)
     height = -(-len(used) // columns) * sizes.height + head + foot
@@ -143,6 +144,7 @@ class _TreeLayout(NamedTuple):
                 above[place[v]], depth[place[v]] = i, depth[i] + 1
             if u not in tree.children:
                 x[i], leaves = float(leaves), leaves + 1
+        # children before parents, which lie amid them
         for i in reversed(range(len(node))):
             if children := tree.children.get(node[i]):
                 x[i] = (x[place[children[0]]] + x[place[children[-1]]]) / 2
@@ -199,6 +201,7 @@ def _columns(trees: int, sizes: _TreeSizes) -> int:
     if trees * sizes.width <= _WIDEST:
         return trees
     shape = [columns * sizes.width / (-(-trees // columns) * sizes.height) for columns in range(1, trees + 1)]
+    # the page whose shape is nearest to 1.4 : 1
     return 1 + int(np.argmin(np.abs(np.log(np.array(shape) / 1.4))))
 
 

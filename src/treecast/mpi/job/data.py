@@ -107,6 +107,7 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
     def view(chunk: int) -> Bytes:
         return memory[layout.slice_of(chunk, chunk + 1)]
 
+    # those below ``sums`` are contributions, which are read as shares
     held = [c for first, stop in ranges_at(collective.given(), rank) for c in range(max(first, collective.sums), stop)]
     if collective.sums:
         for share in shares_of(collective, layout):
@@ -139,6 +140,7 @@ def _read_into(source: Source, memory: Bytes, first: int, stop: int) -> None:
     if source.files and lengths is not None:
         files = [(int(lengths.first[node]), int(lengths.stop[node]), path) for node, path in source.files.items()]
     for begin, end, path in files:
+        # a file that has nothing of the range gives an empty place
         place = layout.slice_of(max(first, begin), min(stop, end))
         if length := max(0, place.stop - place.start):
             piece = _piece(path, place.start - int(layout.bounds[begin]), length, exact=True)

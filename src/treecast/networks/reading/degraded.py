@@ -74,6 +74,7 @@ class Fabric:
             usual, times = _commonest(joined.values(), 0)
             if 2 * times <= len(joined):
                 continue
+            # most pairs are joined: then those that are not lack all their cables
             full = 2 * len(joined) > len(low) * len(high)
             for u in low:
                 for v in high if full else [v for v in high if (u, v) in joined]:

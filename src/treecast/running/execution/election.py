@@ -150,6 +150,7 @@ def elect(
     # 3. Each living node elects, chunk by chunk.
     nodes = schedule.network.nodes
     elected = np.zeros((nodes, schedule.collective.chunks), np.int8)
+    # what came from those who were dead at the beginning was never there
     existing = Faults({node: step for node, step in faults.nodes.items() if step == 0})
     every = ranges_by_node(wanted(schedule.collective, existing), nodes)
     digests = [
@@ -210,6 +211,7 @@ def _pass_on(state: _ElectionState, sends: Sends) -> tuple[int, int, Callable[[]
     # of several copies in one step the first is written last, and stays
     sent = np.flatnonzero((come_by >= 0) & state.living.can_send(sends.step, sends.src))[::-1]
     src, dst, chunk, port = sends.src[sent], sends.dst[sent], sends.chunk[sent], sends.port[sent]
+    # of its own data whatever a node says is true
     lie = (state.node_lies[src] <= sends.step) & ~own[src, chunk]
     lie |= state.arc_lies[network.arc(src, port)] <= sends.step
     tree, come_by = tree[sent], come_by[sent]
