@@ -108,6 +108,7 @@ def _cut(label: str, kept: int) -> str:
 def _cuts(network: Network) -> tuple[int, frozenset[str]]:
     """Return how many characters long labels keep at their beginning, and which labels are alike even so."""
     labels = network.labels(np.arange(min(network.nodes, _MOST_COMPARED)))
+    # the first of these by which most labels differ
     kept = max((8, 4, 0, 12, 15), key=lambda kept: len({_cut(label, kept) for label in labels}))
     count = Counter(_cut(label, kept) for label in labels)
     return kept, frozenset(label for label, many in count.items() if many > 1)
@@ -210,6 +211,7 @@ def draw_legend(figure: Any, handles: list[Any], *, bottom: float, column: float
     if not handles:
         return
     width, height = figure.get_size_inches()
+    # a letter of 8 points is about 0.065 inches wide
     long = sum(0.65 + 0.065 * len(str(handle.get_label())) for handle in handles)
     columns = len(handles) if long < width else max(1, int(width / column))
     place = (MARGIN / width, bottom / height)
@@ -244,6 +246,7 @@ def fit_title(title: Any, room: float, scale: float) -> None:
 
 def _linear(colour: str | Sequence[float]) -> Colours:
     rgb = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] if isinstance(colour, str) else colour[:3])
+    # from sRGB to linear light
     return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 
 

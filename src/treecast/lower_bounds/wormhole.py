@@ -86,6 +86,7 @@ def _of_lengths(job: Problem, lengths: Lengths) -> list[Bound]:
         raise PlanError(f"no lower bounds of {job.kind.name} under wormhole switching are known")
     some, doubles = int(np.count_nonzero(lengths.flits)), "nodes that have heard, or are heard of, at most double"
     return [
+        # the length of n in bits is ⌈log2 (1 + n)⌉
         Bound("steps", some.bit_length(), "⌈log2 (1 + messages)⌉", doubles),
         Bound("transmissions", lengths.total, "all flits", "each goes once at least"),
         Bound("tcd", some, "messages", "each goes over one arc at least"),
@@ -194,6 +195,7 @@ def _across(network: Grid, collective: Collective) -> list[Bound]:
             at = network.coordinates(np.array([*collective.targets, collective.root]))[axis]
             counts = np.bincount(at, minlength=side)
         below = np.cumsum(counts)[:-1]
+        # the side of the plane without the root
         sides.append(np.where(np.arange(1, side) <= here, below, nodes - below))
     beyond = np.concatenate(sides)
     if not _all_needed(collective):
@@ -202,6 +204,7 @@ def _across(network: Grid, collective: Collective) -> list[Bound]:
     if few or nodes <= _MOST_HALVED:
         value = int(fewest_across(nodes, doublings)[beyond].sum())
         return [Bound("tcd", value, "Σ over planes of the fewest messages across", _PROVED)]
+    # n xor 3 n has a bit for each digit of n's non-adjacent form that is not 0
     value = int(np.bitwise_count(beyond ^ 3 * beyond).sum())
     return [Bound("tcd", value, "Σ over planes of the fewest signed powers of two", f"N a power of two; {_PROVED}")]
 

@@ -311,6 +311,7 @@ def _draw_sends(scene: Scene, schedule: Schedule, moment: Moment) -> list[Any]:
     tree = rows.tree[moment.row[index]]
     carries = (moment.chunk[index] >= 0) & moment.arrives[index]
     low, high = np.minimum(src, dst), np.maximum(src, dst)
+    # both arcs of a link have one number, so they lie beside each other
     aside = beside(low * schedule.network.nodes + high, 0.07)
     curves = scene.view.curves(src, dst, aside)
     thick = 3.2 if scene.view.font else 1.6

@@ -66,10 +66,12 @@ class Shapes(NamedTuple):
 def shapes(passages: Passages, away: bool) -> Shapes:
     """Join the passages of a message that follow each other, each a step behind the one before, to one shape."""
     hop = passages.depth if away else -passages.depth
+    # the same at all links, where nothing waits
     diagonal = passages.step - hop
     order = np.lexsort((hop, diagonal, passages.flits, passages.first, passages.message, passages.branch))
     key = np.column_stack([passages.branch, passages.message, passages.first, passages.flits, diagonal])[order]
     begins = np.ones(len(order), bool)
+    # a new shape, or a link that is not the next one on the way
     begins[1:] = (key[1:] != key[:-1]).any(axis=1) | (np.diff(hop[order]) != 1)
     head = np.flatnonzero(begins)
     tail = np.append(head[1:], len(order)) - 1

@@ -162,7 +162,7 @@ def _lacks(trace: Trace, whole: bool) -> dict[int, int]:
     drawn = np.repeat(carried, trace.atoms.lengths)
     for node, first, stop in trace.lost:
         found[node] += int(drawn[first:stop].sum())
-    return +found
+    return +found  # without those that lack nothing
 
 
 def _draw_lines(axes: Any, sheet: _Sheet, trace: Trace, line: Ints) -> list[Any]:
@@ -208,6 +208,7 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
 
     rows, runs = trace.schedule.rows, find_received(trace)
     lanes = _Lanes.of(trace.schedule)
+    # all lanes together have two thirds of a line
     tall = min(0.66 / max(1, len(lanes.names)), 0.3)
     highest = -tall * len(lanes.names) / 2
     first = np.flatnonzero(np.diff(runs.row, prepend=-1))
@@ -273,6 +274,7 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
     """Draw where nodes die and are complete, and the bound; return the entries of the legend."""
     handles: list[Any] = []
     start, steps = axes.get_xlim()
+    # where steps are left out, marks beyond the edge are cut off
     cut = start > 0 or steps < trace.schedule.steps
     done = np.flatnonzero((trace.completion > 0) & (trace.completion < NEVER)) if small else np.empty(0, np.int64)
     if len(done):

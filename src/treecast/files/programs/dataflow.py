@@ -285,6 +285,7 @@ def wanted_at(kind: Kind, places: Places, loop: int, root: int, rank: int) -> tu
     if kind.adds:
         own = np.arange(share)
         return (own, rank * share + own) if kind.ends == "own" else (every, every)
+    # with fewer places than ranks a block has none
     if not share and kind.blocks != "one":
         return every[:0], every[:0]
     if kind.ends == "own":
@@ -332,6 +333,7 @@ def judge_delivery(
         at = places.base[rank, 1] + place
         inside = (at < len(contents.value)) & ((place < places.size[rank, 1]) | places.inplace)
         there, writer = (np.where(inside, of[np.where(inside, at, 0)], -1) for of in (contents.value, contents.writer))
+        # a chunk that no rank had at the beginning can be nowhere
         right = (there >= 0) & (atom % max(loop, 1) < places.most)
         # 2. Equal marks are equal contents; of residues, but for a chance of about 2^-122.
         for number, mark in enumerate(contents.marks):

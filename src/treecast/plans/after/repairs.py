@@ -139,6 +139,7 @@ def repair(
         raise PlanError(
             f"costs are those of the routes of {network.spec}, and other routes take other arcs: plan again without what is gone"
         )
+    # relays, which a network past them has not
     passed = {
         node for node in dead_nodes if isinstance(node, str) and node not in network and node in whole_of(network)
     }
@@ -219,7 +220,7 @@ def _down(schedule: Schedule, found: Repaired, trees: TreeSet) -> _Replanned:
     kept = found.kept & (trees.parent == found.trees.parent) & (trees.port == found.trees.port)
     kept[:, trees.root] = True
     moved = tuple(trees.network.labels(np.flatnonzero(~kept.all(axis=0))))
-    return _Replanned(_over(schedule, trees), int(kept.sum()) - len(kept), moved)
+    return _Replanned(_over(schedule, trees), int(kept.sum()) - len(kept), moved)  # roots hear from nobody
 
 
 def _kept(schedule: Schedule, left: Network) -> Repaired | None:

@@ -71,6 +71,7 @@ def sources_of(path: Path) -> list[CastSource]:
 def _source(name: str, file: Path) -> CastSource:
     with file.open("rb"):  # it can be read
         said = file.stat()
+    # no bits but those of who may read, write and run it
     return CastSource(name, said.st_size, said.st_mode & 0o777, said.st_mtime_ns)
 
 
@@ -83,6 +84,7 @@ def _files_in(folder: Path, top: Path, above: tuple[Path, ...] = ()) -> Iterator
     for file in every:
         name, there = str(file.relative_to(top)), file.resolve()
         if file.is_symlink() and there.is_relative_to(top.resolve()):
+            # relative, so that it leads there wherever the folder goes
             yield CastSource(name, 0, 0, 0, os.path.relpath(top / there.relative_to(top.resolve()), folder))
         elif file.is_dir():
             yield from _files_in(file, top, (*above, here))
@@ -160,10 +162,12 @@ class CastFiles:
         """Return why the rest does not go here, "" when it does."""
         if self.own is not None or self.held.all():
             return ""
+        # the nearest folder that is there already
         folder = next(each for each in (self._target.absolute(), *self._target.absolute().parents) if each.is_dir())
         if not os.access(folder, os.W_OK):
             return f"{folder} cannot be written"
         parts = (_part(self._place(number)) for number in set(self.file_of[~self.held].tolist()))
+        # parts that are there are filled, and need no more room
         free = shutil.disk_usage(folder).free + sum(each.stat().st_size for each in parts if each.is_file())
         lacks = int(self.lengths[~self.held].sum())
         return f"{folder} has room for {free:,} bytes, not for {lacks:,}" if free < lacks + _SPARE else ""
@@ -209,6 +213,7 @@ class CastFiles:
             for number, start, part in self._spots(pieces, memory):
                 file = _part(self._place(number))
                 file.parent.mkdir(parents=True, exist_ok=True)
+                # r+b keeps what is there
                 with open(file, "r+b" if file.exists() else "w+b") as to:
                     to.seek(start)
                     to.write(part.data)
@@ -216,6 +221,7 @@ class CastFiles:
     def _spots(self, pieces: Pieces, memory: Bytes) -> Iterator[tuple[int, int, Bytes]]:
         """Yield the file of each run of pieces, where it begins there, and its part of the memory."""
         ends = np.cumsum([0, *self.lengths[pieces]])
+        # in a run pieces differ from their places by the same
         runs = groupby(range(len(pieces)), lambda k: (self.file_of[pieces[k]], pieces[k] - k))
         for (number, _), each in runs:
             places = list(each)
@@ -246,6 +252,7 @@ class CastFiles:
                 elif not source.is_file:
                     file.mkdir(exist_ok=True)
                 else:
+                    # an empty file has no piece that would have made it
                     _part(file).touch()
                     self._finish(number, _part(file))
         if not self.error and not self.held.all():
@@ -255,6 +262,7 @@ class CastFiles:
 
     def _finish(self, number: int, file: Path) -> None:
         source = self.sources[number]
+        # a part of an older file may be longer
         if file.stat().st_size != source.size:
             os.truncate(file, source.size)
         file.chmod(source.mode)

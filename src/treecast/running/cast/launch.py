@@ -72,6 +72,7 @@ class _Host:
         shell = shlex.join(
             ["sh", "-c", f'p={shlex.quote(sys.executable)}; [ -x "$p" ] || p=python3; exec "$p" -c "$0"', _BEGIN]
         )
+        # BatchMode: ssh asks for no password, as nobody would answer
         line = ["ssh", "-o", "BatchMode=yes", "--", name, shell] if number else [sys.executable, "-c", _BEGIN]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, start_new_session=True)
@@ -184,6 +185,7 @@ class _Casting:
             return list(left.values())
         found = [left.pop(min(left))]
         for host in found:
+            # it grows as we go
             found += [left.pop(v) for v in left.keys() & set(self._where.neighbors(host.number))]
         return sorted(found, key=lambda host: host.number)
 
@@ -325,4 +327,4 @@ def cast_here(asked: CastRequest, show: Callable[[CastOutcome], int]) -> int:
             sys.stderr.write(f"error: {error}\n")
     # All end alike, and only when all know.
     heard = comm.allgather(status)
-    return max(each for each in heard if each is not None)
+    return max(each for each in heard if each is not None)  # None of the dead

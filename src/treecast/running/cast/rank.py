@@ -154,6 +154,7 @@ class Caster:
             now = None if batch is None else self._bring(*batch)
             stopped = before is not None and self._settle(before)
             before = now
+            # the batch on its way is settled as well, before the job ends
             if stopped:
                 if before is not None:
                     self._settle(before)
@@ -185,6 +186,7 @@ class Caster:
 
     def _among(self, ranks: set[int]) -> Comm | None:
         """Return the communicator of some ranks, None where this is none of them; all make this call."""
+        # over a network of links, or for everybody, the communicator of the job does
         if self._comm.process.links is not None or ranks == set(self._comm.members):
             return self._comm
         key = tuple(sorted(ranks))
@@ -257,6 +259,7 @@ class Caster:
         if comm.rank in right:
             self.files.held[pieces] = True
             self.files.came += int(self.files.lengths[pieces].sum())
+        # the holder sent the true bytes, and somebody got others
         self._bad += sent is not None and sent == truth and len(right) < len(lacking)
         if self._bad > _BAD:
             raise DeliveryError(f"pieces of {self.files.name_of(pieces)} came with other bytes")

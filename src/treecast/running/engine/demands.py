@@ -67,6 +67,7 @@ def job_of(ours: Caller, lane_of: Callable[[Group], Lane], plan: Any, ends: tupl
                 if entries.finish is not None:
                     entries.finish()
 
+        # -1 is a whole buffer, which is there for its last step alone
         given, wanted = ({k: bytes_of(each.piece) for k, each in side if k >= 0} for side in (sent, received))
         spelled = "" if how.datatype is None else ours.reader.spell(how.datatype)
         words = Words("", None, spelled, name_of(ours.mpi, how.op) if demand.sums else "")
@@ -94,6 +95,7 @@ def _how(ours: Caller, demand: Demand, every: Sequence[Entries], op: Any) -> Sum
         ours.reader.check_sum(datatype, op)
         if not op.Is_commutative():
             raise PlanError("sums of a plan are added in its own order: the operation has to commute")
+        # a plan adds in an order of its own
         return how_of(ours._replace(sums="any"), datatype, op, 0)
     return Sums(datatype, op, 0)
 
@@ -111,6 +113,7 @@ def _read(
         return [(k, ours.reader.entries(each, writable=writable)) for k, each in zip(classes, arrays, strict=True)]
     whole: Entries = ours.reader.entries(buffer, writable=writable)
     chunks = int(demand.size[classes].sum())
+    # without chunks there must be no entries
     if whole.number % chunks if chunks else whole.number:
         raise PlanError(
             f"{whole.number:,} entries are no {chunks:,} chunks of one length: give an array for each class"
@@ -118,6 +121,7 @@ def _read(
     found, at = [(-1, whole)], 0
     for number in classes:
         size = len(whole.piece) // chunks * int(demand.size[number])
+        # the whole has the last step
         found.append((number, whole._replace(piece=whole.piece[at : at + size], finish=None)))
         at += size
     return found
@@ -141,6 +145,7 @@ def _carry(call: Call, lane: Lane, plan: Schedule, buffers: DemandBuffers) -> No
     lengths, item = _lengths(call, buffers)
     program, transfers, (missing, results) = _part(plan, rank, lane.tags)
     # Chunk c lies in memory[bounds[c] : bounds[c + 1]].
+    # chunks are cut between entries, not inside of one
     bounds: list[int] = (layout_at(program, rank, [size // (item or 1) for size in lengths]).bounds * item).tolist()
     memory = np.empty(bounds[-1], np.uint8)
 

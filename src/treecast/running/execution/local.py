@@ -177,6 +177,7 @@ class _RunState:
         if not collective.sums:
             return np.frombuffer(data, np.uint8)
         sums = self.held[:, : collective.sums]
+        # a node has its own part of a sum, which is no sum yet; sums that nobody owns go as they are so far
         sums &= (self.missing == 0) | collective.shared
         _finish(self, *np.nonzero(sums & (self.missing == 0)))
         return true_data(collective, layout, shares)
@@ -243,6 +244,7 @@ def _receive_shared(state: _RunState, sends: Sends, heard: Ints, said: Bytes) ->
     at = sends.dst[sends.chunk < sums], chunks
     np.subtract.at(state.due, at, 1)  # whether it is heard or not
     np.subtract.at(state.missing, (sends.dst[heard], sends.chunk[heard]), 1)
+    # all that was to come by now has come
     state.held[at] = state.missing[at] == state.due[at]
     node, chunk = np.unique(np.stack(at), axis=1)
     whole = state.missing[node, chunk] == 0
