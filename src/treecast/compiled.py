@@ -187,8 +187,10 @@ class Kernel:
             return _policy == "compile"
         steps = self.work(*arguments) if self.work else sum(a.size for a in arguments if isinstance(a, np.ndarray))
         ahead = steps * _blocks * (_ARRAY_STEP if self.arrays else _STEP)
+        # what has run so little is not worth a look at the folders of compiled code
         if self.spent + ahead < _LOAD:
             return False
+        # importing numba costs once, for all kernels together
         here = 0.0 if "numba" in sys.modules else _IMPORT
         price = _LOAD if self.stored_name in _stored() else self.compile_seconds
         return self.spent + ahead >= price and _interpreted + ahead >= here
@@ -351,6 +353,7 @@ def in_parallel(work: Callable[[int, int], Result], total: int, block: int, name
         before = _interpreted
         with _followed_by(-(-(total - start) // block)):
             results.append(run(start))
+        # no kernel has run interpreted in this block
         compiled = before == _interpreted
         start = min(start + block, total)
         if name:

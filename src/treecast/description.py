@@ -198,6 +198,7 @@ def to_csv(result: object) -> str:
     """Return the rows of a result, or of its description, as CSV: those of its longest list of rows, else one row of figures."""
     found = result if isinstance(result, Description) else describe(result)
     rows, text = _rows_of(found.figures), StringIO()
+    # a list stands in one cell, as JSON
     plain = [{name: json.dumps(each) if isinstance(each, list) else each for name, each in row.items()} for row in rows]
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     table.writeheader()
@@ -313,6 +314,7 @@ def to_text(pairs: Mapping[str, object]) -> str:
     lines, kept, left = spell_lines(pairs), list[str](), _LINES
     for line in lines:
         short = line if len(line) <= 2 * _WIDTH else line[: 2 * _WIDTH - 1] + "…"
+        # a long line takes two lines of the screen
         left -= -(-len(short) // _WIDTH)
         if left < 0:
             break

@@ -118,6 +118,7 @@ def spell_seconds(seconds: float) -> str:
         # what four digits would round up to a whole unit is told in that unit
         if seconds >= 0.99995 * size or (unit == "ns" and seconds):
             value = seconds / size
+            # four digits in all, so fewer after the point the more stand before it
             digits = f"{value:,.{max(0, 3 - int(math.log10(value))) if value >= 1 else 3}f}"
             return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + f" {unit}"
     return "0 s"

@@ -154,11 +154,13 @@ class Requirements:
         with reporting(nobody):
             chosen = search.best_of_all(serious(entries, search.one))
         sizes = search.sizes(chosen.messages)
+        # seconds are whole steps, but for rounding
         steps = round(chosen.seconds / search.costs.default.step_time(sizes.chunk))
         return Design(
             network=spelling,
             ranks=where.rank_count,
             degree=degree,
+            # a link for each port of a rank; without a bound on ports the network's links, two arcs each
             links=where.rank_count * ports or int(where.arcs) // 2,
             survives=self.survive,
             model=self.machine,

@@ -107,6 +107,7 @@ def place(
     network = find_network(network)
     nodes = [network.node(each) for host in hosts for each in _ranged(network, host)] or sorted(
         network.ranks.tolist(),
+        # letters and digits take turns, so numbers meet numbers
         key=lambda u: [int(part) if part.isdigit() else part for part in _parts(network.label(u))],
     )
     relays = [u for u in nodes if network.relays is not None and network.relays[u]]  # a relay is no host

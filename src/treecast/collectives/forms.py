@@ -77,6 +77,7 @@ def check_class(number: int, size: Any, parts: Sequence[Sequence[NodeName]], wan
 
 def _read_text(text: str) -> Iterator[Class]:
     """Yield the classes of a text, a line each: ``12: a b + c > d``; # begins a comment."""
+    # a ; parts classes only before a blank or the end: labels may hold one
     lines = (line.partition("#")[0].split() for line in re.split(r"\n|;(?=\s|$)", text))
     for number, words in enumerate(line for line in lines if line):
         size = words[0].removesuffix(":")

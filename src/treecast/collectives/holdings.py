@@ -45,6 +45,7 @@ class Holdings:
         # have it.
         order = np.argsort(self.node * most + self.first)
         keys, stop = (self.node * most + self.first)[order], (self.node * most + self.stop)[order]
+        # a chunk beyond all stays in the keys of its node
         place = np.searchsorted(keys, node * most + np.minimum(chunk, most - 1), side="right") - 1
         return (place >= 0) & (node * most + chunk < stop[np.maximum(place, 0)]) if len(keys) else place >= 0
 

@@ -73,6 +73,7 @@ class Lengths:
 
     def block_of(self, chunk: ArrayLike) -> Ints:
         """Return the block that a chunk belongs to."""
+        # in this order the ends ascend
         return self.sequence[np.searchsorted(self.stop[self.sequence], ints(chunk), side="right")]
 
     def __eq__(self, other: object) -> bool:

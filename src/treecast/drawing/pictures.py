@@ -290,6 +290,7 @@ def figure_bytes(figure: Any, format: str, summary: str, how: tuple[bool, int]) 
     data = BytesIO()
     if format != "svg":
         lend_letters(figure)
+    # with a salt the names inside of an SVG are the same in each run
     with matplotlib().rc_context({"svg.hashsalt": "treecast", "svg.fonttype": "none"}), catch_warnings():
         simplefilter("ignore", UserWarning)  # a letter that the font lacks, in the name of a node
         figure.savefig(data, format=format, dpi=how[1], metadata=_METADATA[f".{format}"], transparent=how[0])

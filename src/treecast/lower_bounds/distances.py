@@ -35,6 +35,7 @@ def channels_at(network: Network, *, inwards: bool) -> Ints:
     for hop in () if routes is None else routes.channel.T[1:]:
         hops.append(np.where(hop < 0, hops[-1], hop))
     many = 1 + max(int(hop.max(initial=0)) for hop in hops)
+    # arcs that share a channel at a node count as one there
     pairs = (np.unique(ends * many + hop) // many for hop in hops)
     return np.min([np.bincount(ends_of, minlength=network.nodes) for ends_of in pairs], axis=0)
 

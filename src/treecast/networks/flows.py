@@ -180,8 +180,10 @@ def fewest_ways(
     most = int(min(leaving, entering.min()))
     if most <= 1:  # nothing to count: some way leads everywhere, or nowhere
         return Fewest(1, least if entering.min() == 1 else int(order[-1]))
+    # ways begin behind the arc inside of the root, which they need not share
     start = root + network.nodes if nodes else root
     found, where = count(*(split(arcs) if nodes else arcs)[:5], order[order != root], start, most)
+    # as many ways as an end has arcs, so that end tells where
     if found == most:
         where = least if most < leaving else int(order[-1])
     return Fewest(int(found), int(where))

@@ -130,5 +130,6 @@ def command_of(schedule: "Schedule") -> str:
         words += ["--against", schedule.against]
     words += ["--model", schedule.model.spelling, "--builder", recipe.builder]
     for name, value in recipe.options.items():
+        # a flag has no value
         words += [f"--{name}"] if value == "yes" else [f"--{name}", value]
     return shlex.join(words)

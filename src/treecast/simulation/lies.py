@@ -217,6 +217,7 @@ def at_least(votes: Iterable[int]) -> list[int]:
 def _more(some: list[int], others: list[int]) -> int:
     """Return the bits that more of some votes have than of others, both as ``at_least`` counts them."""
     more = 0
+    # at some count these have got there, and the others have not
     for one, other in zip(some, others, strict=True):
         more |= one & ~other
     return more

@@ -47,6 +47,7 @@ def clopper_pearson(hits: int, draws: int, doubt: float) -> tuple[float, float]:
 def _least_unlikely(hits: int, draws: int, doubt: float) -> float:
     """Return the least probability, rounded up, under which at most ``hits`` of ``draws`` come as rarely as ``doubt``."""
     share = hits / draws
+    # a first guess, which grows until it is enough
     wide = 8 * sqrt(share * (1 - share) / draws) - 8 * log(doubt) / draws
     low, high = share, min(1.0, share + wide)
     while high < 1 and chance_of_at_most(hits, draws, high) > doubt:
@@ -73,7 +74,9 @@ def chance_of_at_most(hits: int, draws: int, probability: float) -> float:
     if probability >= 1:
         return 0.0
     a, b, x = draws - hits, hits + 1, 1 - probability
+    # by logarithms, as the factors lie far apart
     front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log1p(-probability) + b * log(probability)
+    # the fraction converges fast on this side alone; the other goes by symmetry
     if x < (a + 1) / (a + b + 2):
         return min(1.0, exp(front) * _fraction(a, b, x) / a)
     return max(0.0, 1 - exp(front) * _fraction(b, a, 1 - x) / b)
@@ -170,6 +173,7 @@ class Judge:
         else:
             sets, weights = self.elements.sets(task.stratum.faults, task.start, task.stop)
         lacking, _ = self.replay.try_sets(sets)
+        # those that want something and do not fail
         living = self.all_wanting - self.wants[sets].sum(axis=1)
         return _count(lacking, lacking / np.maximum(living, 1), weights, parts)
 
@@ -307,6 +311,7 @@ def reliability(
     # 3. Replay whole strata, the likeliest first; draw from the rest where it still matters.
     pool: Harm | None = None
     with reporting(progress):
+        # half of the sets are kept for the rest
         known, rest = _replay_all(judge, strata, sets // 2, survives, executor)
         spent = sum(harm.tried for harm in known)  # how many sets were replayed
         left = tail + sum(stratum.weight for stratum in rest)
@@ -351,6 +356,7 @@ def _draw(
     (tally,) = judge.judge([StratumTask(together, 0, sets // 64 * 64, tuple(strata))], executor)
     pool = _drawn(together, (tally.tried, tally.harmful, tally.lost), doubt / 3, tally.squares)
     seen = [stratum for stratum in strata if stratum.faults in tally.by]
+    # the doubts of all, added up, bound that one of them fails
     return [_drawn(stratum, tally.by[stratum.faults], doubt / 3 / len(seen)) for stratum in seen], pool
 
 

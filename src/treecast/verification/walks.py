@@ -61,6 +61,7 @@ def check_links(
                 taken[node].add(message)
             elif message not in taken[node]:
                 at_fault(rule, send, "{} is busy", node)
+        # over one port who sends may not receive; over several both together have so many
         if max(len(both[src]), len(both[dst])) > model.room if model.room > 1 else receivers[src] or senders[dst]:
             at_fault("half-port", send, "a node sends and receives")
         # 4. The link, one way and the other.
@@ -115,6 +116,7 @@ def check_channels(network: PastRelays, model: Model, messages: list[Send], brok
             continue  # there is no such arc, as another rule says
         at, message = whole.node(network.label(src)), (src, port) if model.combining else (step, row)
         for place, (node, by) in enumerate(network.route(src, port)):
+            # inside a route are relays that do not add
             passes = whole.relays is not None and bool(whole.relays[at]) and (whole.adds is None or not whole.adds[at])
             if node != at or passes != (place > 0):
                 broken("adjacent", row, f"row {row} at step {step}: its route is broken")

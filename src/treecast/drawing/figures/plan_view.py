@@ -52,6 +52,7 @@ class PlanView(NamedTuple):
             wanted = float(wanted.max())
             near, span = _nearest(points), points.max(axis=0)
             unit = max(1.6 * wanted / near, _LEAST / max(*span, 1e-9))
+            # a page bounds it before the room that labels want
             unit = min(unit, _WIDEST / max(span[0], 1e-9), _HIGHEST / max(span[1], 1e-9))
             at, room = points * unit, near * unit
         else:
@@ -109,6 +110,7 @@ def beside(links: Ints, gap: float = _BESIDE) -> Floats:
     order = np.argsort(links, kind="stable")
     count = np.unique(links, return_counts=True)[1]
     found = np.empty(len(links))
+    # places 0 … k-1 of a link's arcs, moved so that their middle is 0
     found[order] = (places(count) - (np.repeat(count, count) - 1) / 2) * gap
     return found
 
@@ -116,6 +118,7 @@ def beside(links: Ints, gap: float = _BESIDE) -> Floats:
 def points_on(curves: Floats, place: float) -> tuple[Floats, Floats]:
     """Return the points on curves at a place in 0 … 1, and the directions there: float64 (arcs, 2) both."""
     begin, middle, end = curves[:, 0], curves[:, 1], curves[:, 2]
+    # quadratic Bézier curves, and half their derivative, whose length does not matter
     at = (1 - place) ** 2 * begin + 2 * place * (1 - place) * middle + place**2 * end
     way = (1 - place) * (middle - begin) + place * (end - middle)
     return at, way / np.maximum(np.hypot(*way.T), 1e-9)[:, None]
@@ -131,9 +134,11 @@ def links_of(network: Network) -> Ints:
 def _nearest(points: Floats) -> float:
     """Return how near most nodes are to the next one: nine in ten are no nearer."""
     found = list[Floats]()
+    # 500 rows at once bound the memory that all pairs take
     for first in range(0, len(points), 500):
         gap = points[first : first + 500, None] - points[None]
         apart = np.hypot(gap[..., 0], gap[..., 1])
+        # a node is not its own neighbour
         apart[np.arange(len(apart)), np.arange(first, first + len(apart))] = np.inf
         found.append(apart.min(axis=1, initial=np.inf))
     near = float(np.quantile(np.concatenate(found), 0.1, method="lower"))
@@ -154,6 +159,7 @@ def _bends(at: Floats, links: Ints, marks: tuple[Floats, Floats]) -> dict[tuple[
         if _met(gap, way, 0.0, half)[1]:
             bend = min(0.16, 0.32 / max(float(np.hypot(*way)), 1e-5) + 0.03)
             some = bend, -bend, bend / 2, -bend / 2, 2 * bend, -2 * bend
+            # among equals the first is taken, so the widest bends stand last
             met = [_met(gap, way, each, half) for each in some]
             found[u, v] = some[met.index(min(met))]
     return found

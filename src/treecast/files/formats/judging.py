@@ -118,6 +118,7 @@ def _judge_schedule(file: Judged, listed: Listed, order: ExecutionOrder, schedul
         found.these("waits", np.array(list(missing), np.int64), missing.__getitem__, program.where)
     for name, count in report.counts.items():
         texts = [each.text for each in report.violations if each.rule == name]
+        # only the first breaches of a rule are described
         found.these(name, np.arange(count), lambda k, texts=texts: texts[min(k, len(texts) - 1)], lambda _: ("", ()))
     bits = bits_of_plan(schedule) if report else None
     file.known |= {"steps": report.steps, "bounds": report.bounds, "bits": bits}
@@ -261,6 +262,7 @@ def find_missing(listed: Listed, order: ExecutionOrder, schedule: Schedule) -> I
             told = bool(brought[rank, chunk]) if part.shared else int(part.source_of(chunk)) != rank
             name = chunk - part.sums if finished and not told else chunk
             sources = brought[rank, name]
+            # receives that bring it, and that this send does not wait for
             missing = sources & ~before[send]
             if name < part.sums and missing:  # all that add to a sum are needed
                 other = program.spell(receives[rank][missing.bit_length() - 1])  # the last of them

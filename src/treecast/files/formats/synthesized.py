@@ -138,6 +138,7 @@ def _of_link(src: int, dst: int, cells: list[str], line: int) -> Iterable[_Sent]
     """Yield what a link carries: chunks in order, chunks and a time, or chunks, when they have come, and when they begin."""
     for cell in cells:
         chunk, *times = (_whole(part, line) for part in cell.split(":"))
+        # a time alone does not say when it begins: then the order counts
         end, begin = times if len(times) == 2 else (_NEVER, _NEVER)
         if len(times) > 2 or (times[1:] and begin >= end):
             raise FormatError(f"line {line}: {shorten(cell)!r} is no CHUNK, CHUNK:TIME or CHUNK:END:BEGIN")

@@ -110,6 +110,7 @@ def _header(lines: Iterator[str]) -> tuple[Header, list[str], int]:
 
 def _columns(lines: Iterator[str], names: list[str], before: int, network: Network) -> tuple[Payloads, dict[str, Ints]]:
     """Return the payloads and columns of a table, in the order of its lines."""
+    # the same texts come up again and again
     whole, node = cache(_number), cache(partial(_node, network))
     payloads: dict[str, int] = {}
     found: list[tuple[int, ...]] = []

@@ -54,6 +54,7 @@ class Findings:
 
     def judged(self, *rules: str) -> bool:
         """Note that rules were judged; return whether they are kept."""
+        # a list, so that all of them are noted
         return not sum([self.counts.setdefault(rule, 0) for rule in rules])
 
     def stop(self, rule: str) -> bool:

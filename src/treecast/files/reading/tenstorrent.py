@@ -51,6 +51,7 @@ def machine_of(data: bytes) -> Machine:
                 "an entry of ethernet_connections has not two ends: write [{chip: 0, chan: 8}, {chip: 1, chan: 0}]"
             )
         (u, port), (v, other) = [(_number(end.get("chip")), _number(end.get("chan"), "chan")) for end in ends]
+        # a cable from a chip to itself joins nothing
         if u != v:
             cables[frozenset(((u, port), (v, other)))] = (min(u, v), max(u, v))
     # 3. The machine, of all chips that are named anywhere.
@@ -218,7 +219,7 @@ def _connect(found: Draft, connection: Message, rates: dict[str, float]) -> None
         raise ValueError("a connection is to have two nodes")
     one, other = (f"M{_word(end, 'mesh', 'mesh_id') or '0'}" for end in ends)
     chips = [_word(end, "mesh", "device_id") for end in ends]
-    own = [name[len(one) + 1 :] for name in found.nodes if name.startswith(f"{one}D")]
+    own = [name[len(one) + 1 :] for name in found.nodes if name.startswith(f"{one}D")]  # behind the mark and D
     for u, v in [chips] if all(chips) else zip(own, own, strict=True):
         if f"{one}D{u}" not in found.nodes or f"{other}D{v}" not in found.nodes or (one, u) == (other, v):
             raise ValueError(f"a connection leads from {one}D{u} to {other}D{v}, which are not both chips")

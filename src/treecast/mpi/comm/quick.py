@@ -122,6 +122,7 @@ class QuickCalls:
     def _survive(self, began: float, ready: Ready, make: Make, arguments: Sequence[Any]) -> bool:
         """Make a call that survives failures; return whether it was made."""
         group, times, said = self.group, self._times, ready.said
+        # the call that the group's record has next
         unlike, call = group.unlike, group.agreement.number // PARTS + 1
         # Odd: the launcher sees that this rank is inside a call.
         times[0] = inside = times[0] + 1
@@ -195,6 +196,7 @@ class QuickCalls:
     def meet_long(self, call: Call) -> None:
         """Compare a long call that survives nothing, and does not go past the group, as all do that is not compared yet."""
         number = call.group.agreement.next() // PARTS
+        # every COMPARED-th call is compared anyway
         if call.words.length > _EAGER and not call.parts and number % COMPARED:
             self.meet(number, call.words.digest)
 

@@ -201,6 +201,7 @@ class Comm(Member, MPI.Intracomm):
     def _carry_out(self, number: int, job: RankCall, plans: Plans = None) -> tuple[Any, Failed, Call]:
         state, terms = self._state, self.terms
         base, lane = state.base, self._lane
+        # now and then the last calls are compared
         if lane is not None and number % COMPARED == 0 and not terms.survive:
             lane.meet(number)
         group = base.get_ready(terms, number)
@@ -248,7 +249,7 @@ class Comm(Member, MPI.Intracomm):
     def _get_ready(self, row: MethodRow, /, *arguments: Any, **named: Any) -> Again:
         """Return the request of a persistent collective, each start of which is a nonblocking one."""
         state, number = self._state, self._take_number()
-        named.pop("info", None)
+        named.pop("info", None)  # MPI's own has an Info last
         if arguments and isinstance(arguments[-1], MPI.Info):
             arguments = arguments[:-1]
         state.worker.wait()
@@ -324,6 +325,7 @@ class Comm(Member, MPI.Intracomm):
             if make is None:
                 return Words(name)
             try:
+                # read once for each form of arguments
                 key = *map(_form_of, arguments[1:]), *named, *map(_form_of, named.values())
                 if key not in known:
                     known[key] = job_of(make, ours, arguments, named).words

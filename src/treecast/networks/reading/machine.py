@@ -136,6 +136,7 @@ def grid(
     """
     step = len(names)
     for side, ring in zip(sides, rings, strict=True) if names else ():
+        # the step between neighbours along this side
         step //= side
         for place, name in enumerate(names):
             at = place // step % side

@@ -117,6 +117,7 @@ def _without_buffers(schedule: Schedule, lengths: Lengths) -> Conversation:
     away, root = schedule.collective.direction == "from", schedule.collective.root
     parent, token = _parents(schedule)
     places = _places(schedule, parent, token)
+    # in slots the second is asked in the step behind the first, or with it
     think = _BY_BUILDER[schedule.builder]
     if think is certify:  # in a walk a second child is asked only when the first has answered
         pairs = [place.children[:2] for place in places if len(place.children) > 1]

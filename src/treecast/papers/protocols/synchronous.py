@@ -280,7 +280,9 @@ def _check_turn(
     # 2. Data that came and is for others goes on at once, and nothing else does but a node's own.
     received = {(f.owner, f.place) for f in heard.values() if isinstance(f, Flit)}
     passed = [(f.owner, f.place) for f in outgoing.values() if isinstance(f, Flit)]
+    # those that end here go no further
     passing = {flit for flit in received if not (flit[0] == node.name if away else node.root)}
+    # those that begin here
     own = {flit for flit in passed if (node.root if away else flit[0] == node.name)}
     if len(set(passed)) < len(passed) or set(passed) - own != passing:
         raise ProtocolError(f"node {node.name} must send on the flits that came, and no others")

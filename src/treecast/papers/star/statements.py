@@ -71,6 +71,7 @@ def _lemma_3(n: int) -> Claims:
     star, u = Star(n), np.arange(Star(n).nodes)
     turned, size = star.rotate(u), np.zeros(star.nodes, np.int64)
     for times in range(1, star.ports + 1):
+        # the fewest turns that bring it back
         size[(size == 0) & (turned == u)] = times
         turned = star.rotate(turned)
     yield (size > 0).all() and (star.ports % size == 0).all(), "a size does not divide n-1"
@@ -218,6 +219,7 @@ def _tight(n: int) -> Claims:
         schedule = plan("broadcast", star, messages=n - 1, copies=copies, **TREES)
         rows = schedule.rows.take(schedule.rows.dst == far)
         carry_first = [any(a == 0 for a, _ in rows.payloads.ranges(p)) for p in rows.payload.tolist()]
+        # who brings it message 0 first in each tree is dead
         faults = Faults(dict.fromkeys(rows.src[np.array(carry_first)].tolist(), 0))
         right = len(faults) == copies and (far, 0) in [
             (node, first) for node, first, _ in replay(schedule, faults).lost

@@ -69,6 +69,7 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
     if size <= _WHOLE:
         return 1
     trees = trees_of(where, survive) if COLLECTIVES[kind].one_to_all and model != ONE_PORT else 1
+    # each tree carries its share of all copies
     share = -(-size * (survive + 1) // trees)
     count = -(-size // chunk_of(share, _arcs_of(where, model), rate))
     # As many chunks for each tree, or the trees would end at different times.

@@ -179,6 +179,7 @@ class Planned:
         root, speak = what.root, sorted(set(hosts))
         spare = what.survive and min(what.survive, most_survived(what.kind, what.network, what.model))
         what = what._replace(survive=spare)
+        # one port a host: a broadcast goes between hosts first, and then within each
         between = what.model == ONE_PORT and COLLECTIVES[what.kind].one_to_all and not spare and len(speak) > 1
         if between:
             what = between_hosts(what, len(speak), speak.index(hosts[root]), max(sizes), self._rate or 0.0)
@@ -239,6 +240,7 @@ class Planned:
                 group.restart()
             members = group.agreement.members
             where = self.where if group.carrier.alone else self._left(group)
+            # no plan without the rank that has the data, or wants it
             if where is None or not {shape.source, shape.target} <= {None, *members}:
                 break
             lacking, spare = go(where)
@@ -301,6 +303,7 @@ def _less(where: Network, members: tuple[int, ...], cuts: frozenset[tuple[int, i
     if where.every_pair_joined:
         return network(f"complete:{len(members)}") if len(members) > 1 else None
     gone = set(range(where.nodes)) - set(members)
+    # losses that are no links of the network change no plan
     links = {tuple(sorted(cut)) for cut in cuts if cut[1] in where.neighbors(cut[0]) and gone.isdisjoint(cut)}
     names = [f"{where.label(a)}-{where.label(b)}" for a, b in links]
     left = where.without(nodes=sorted(gone), links=names) if gone or names else where

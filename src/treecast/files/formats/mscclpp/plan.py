@@ -220,6 +220,7 @@ def unroll(written: Plan, turns: int, found: Findings) -> Unrolled:
         raise FormatError(
             f"{total:,} pieces of buffers for {turns} turns are too many to judge: {_MOST_UNITS:,} at most"
         )
+    # counted before a step is unrolled, as a short file can spell very many
     count = sum(len(op.inner) * math.ceil(op.chunks / pieces[op]) if op in pieces else 1 for op in written.ops)
     if count > _MOST_STEPS:
         raise FormatError(f"{count:,} operations are too many to judge: {_MOST_STEPS:,} at most")

@@ -65,6 +65,7 @@ def messages_on_torus(torus: Torus, root: int) -> Messages:
     """Return (step, source, target) of every message of a broadcast, never longer than on the mesh."""
     source, (step, src, dst) = _shortest_in_shape(shape_of(torus.sides))
     number = nodes_of_shape(torus.sides)
+    # the translation that carries the source to the root
     shift = torus.untranslate(int(number[source]), root)
     return step, torus.translate(shift, number[src]), torus.translate(shift, number[dst])
 
@@ -115,6 +116,7 @@ def least_by_source(sides: Shape) -> Ints:
     """Return the table value of the best image of each node: int64 of the shape of the mesh."""
     shape = shape_of(sides)
     best, images = minimum(shape)[1].least.reshape(-1).copy(), least_images(shape)
+    # into the entry of the least image of each
     np.minimum.at(best, images, best.copy())
     return best[images][np.argsort(nodes_of_shape(sides))].reshape(sides)
 
@@ -242,6 +244,7 @@ def carry(sides: Sequence[int], image: int, root: int, nodes: Ints) -> Ints:
     end = sorted(longer, key=lambda axis: how_near(sides[axis], int(there[axis])))
     at = np.unravel_index(nodes, shape)
     moved = np.zeros((len(sides), len(nodes)), np.int64)
+    # a mesh of one node has no axis that is longer than 1, its shape has one of 1
     for a, b in zip(begin, end, strict=bool(end)):
         moved[b] = at[a] if here[a] == there[b] else shape[a] - 1 - at[a]
     return np.ravel_multi_index(tuple(moved), tuple(sides)).astype(np.int64)

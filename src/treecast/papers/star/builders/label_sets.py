@@ -95,6 +95,7 @@ def by_necklaces(star: Star) -> tuple[Ints, Ints]:
     first, size = star.necklaces()
     turn = np.arange(star.ports)
     node = np.stack([star.rotate(first, int(i)) for i in turn], axis=1)
+    # short necklaces come round before all turns are made
     there = turn < size[:, None]
     return node[there], np.broadcast_to(turn, node.shape)[there]
 
