@@ -74,6 +74,7 @@ def show(result: object, as_json: bool) -> int:
         if apart:
             show_text("")
         show_text(note)
+        # notes stand apart from tables, but not from one another
         apart = False
     return _status(description)
 

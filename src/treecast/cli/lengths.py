@@ -57,6 +57,7 @@ def read_matrix(text: str) -> Ints:
     lines = enumerate(re.sub("[,;]", " ", text_of(content, text)).splitlines(), 1)
     words = [(f"{spell_path(text)}, line {number}: ", line.partition("#")[0].split()) for number, line in lines]
     rows = [[_length(word, where) for word in row] for where, row in words if row]
+    # a file without rows has no width at all, and is refused as well
     if len({len(row) for row in rows}) != 1:
         raise PlanError(f"{spell_path(text)} is no matrix: write as many lengths in each line")
     return np.array(rows, np.int64)
@@ -87,6 +88,7 @@ def _by_node(network: Network, text: str) -> Mapping[str, int]:
 
 
 def _length(digits: str, where: str = "") -> int:
+    # ten digits at most, so that int() reads no endless text
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and int(digits) <= _MOST):
         raise PlanError(f"{where}{digits!r} is no length: write whole numbers of flits from 0 to {_MOST:,}")
     return int(digits)

@@ -17,6 +17,7 @@ from treecast.errors import TreecastError, did_you_mean
 
 
 def _in(unit: str) -> Callable[[str], str]:
+    # the old options were plain numbers in a fixed unit
     return lambda text: text if _number(text) is None else text + unit
 
 

@@ -31,6 +31,7 @@ def buy(
 
     def numbers(text: str, name: str) -> list[int]:
         words = [word.strip() for word in text.split(",") if word.strip()]
+        # isdigit() is true of ² as well, which int() refuses
         if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
             raise TreecastError(f"{name} are numbers with commas between, as in 3,4, not {text!r}")
         return [int(word) for word in words]

@@ -43,6 +43,7 @@ def program(
     try:
         mine = plans.program(node=node, **asked)
     except PlanError as error:
+        # only some builders have a protocol by which nodes find the plan themselves
         if "treecast.papers" in lacking() or request(**asked)[1][0].name not in treecast.protocols.BUILDERS:
             raise
         raise PlanError(

@@ -122,8 +122,10 @@ def _read_chances(text: str) -> float | dict[str, float]:
         raise TreecastError(f"{error}; --node-failure takes a number from 0 to 1, or a CSV file") from None
     chances: dict[str, float] = {}
     for number, row in enumerate(table, 1):
+        # an empty line is a row without cells
         *node, value = (cell.strip() for cell in row or ["", ""])
         name = ",".join(node)  # the labels of grids have commas
+        # a table may have a head
         if not row or (number == 1 and value.lower() == "probability"):
             continue
         try:
