@@ -142,7 +142,6 @@ class LongCalls:
 
 def _take(plan: Little, rows: Mapping[int, Piece]) -> None:
     # Where nothing is added here, only what this rank wants has come of each.
-    # with nothing to add here, rows have no parts to choose from
     is_cut = plan.adds is not None or plan.added is None
     (plan._replace(part=_ALL, added=None) if is_cut else plan).take(rows)
 

@@ -16,7 +16,7 @@ def fill_translates(nodes, words, table):
 
     O(64 × nodes): a bit for each node, 64 times.
     """
-    for low in range(min(64, 64 * words)):  # networks of fewer than 64 nodes have fewer low parts
+    for low in range(min(64, 64 * words)):  # with fewer than 64 nodes nobody asks for the rows from N on
         for i in range(len(nodes)):
             u = nodes[i] ^ low
             table[low, u >> 6] |= np.uint64(1) << np.uint64(u & 63)
@@ -58,7 +58,7 @@ def hear(low, high, port, has, gone, dies, arc_dies, step, saying):
     A message is lost when its arc carries nothing or the node that it is for is dead.
 
     ``has`` changes here alone. A thread writes only its own nodes' rows.
-    Invariant: all that is said in a step was filled in by ``say`` before anybody hears, so nothing goes two arcs in one step:
+    Invariant: all that is said in a step was filled in by ``say`` before anybody hears, so nothing goes two arcs in one step.
     Cost: ports × nodes × words.
     """
     words, longest, total, lost = has.shape[1], 0, 0, 0
