@@ -114,6 +114,7 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
     count, chance = _changes(network, machine, len(top)), np.random.default_rng(seed)
     unit = 4 * max(1.0, float((load / wanted.room).mean())) ** 3
+    # a change of cost d is taken with the chance exp(-d / heat): an exponential number above d says it
     cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
     which, arc, turn = (chance.integers(many, size=count) for many in (len(top), len(arcs.head), len(arcs.head)))
     relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays.copy()
@@ -153,6 +154,7 @@ def _past_other_relays(network: Network, top: Ints, seed: int) -> NDArray[np.int
     for own, root in zip(up, top.tolist(), strict=True):
         far, turn = network.distance(root, every), chance.permutation(network.nodes)
         near = np.flatnonzero((far[arcs.tail] >= 0) & (far[arcs.tail] + 1 == far[arcs.head]))
+        # of several arcs into a node the last stays: it comes from the tail of the last turn
         near = near[np.argsort(turn[arcs.tail[near]], kind="stable")]
         own[arcs.head[near]] = near
         above, port = (np.append(of, -1)[own].astype(np.int32) for of in (arcs.tail, arcs.port))

@@ -165,6 +165,7 @@ class Ways:
         """Return the ways of ``many`` messages of each block, dealt by turns to those of ``few``, which are of a chunk each."""
         turns = -(-many // few)
         block, place = np.divmod(self.payloads.first[self.payloads.start[self.payload]], few)
+        # all hops once for each turn; what is beyond the last message is dropped
         turn, at = np.repeat(np.arange(turns), len(self)), np.arange(turns)[:, None]
         number = (at * few + place).reshape(-1)
         kept, chunk = number < many, np.tile(block, turns) * many + number
@@ -219,6 +220,7 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
     order = np.argsort(moves.time, kind="stable")
     row, atom = moves.row[order], moves.atom[order]
     src, dst = rows.src[row].astype(np.int64), rows.dst[row].astype(np.int64)
+    # in one copy a chunk comes by whatever tree
     tree = rows.tree[row].astype(np.int64) if plain.copies > 1 else np.zeros(len(row), np.int64)
     chunk, sums = atoms.bounds[atom], int(np.searchsorted(atoms.bounds, part.sums))
     owner = part.source_of(chunk)

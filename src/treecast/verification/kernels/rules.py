@@ -18,7 +18,7 @@ from treecast.compiled import njit
 def arrivals(low, high, late, step, pace, dst, payload, start, atom, place, arrival):
     """Lower ``arrival``, int32 (N, atoms), to the first step at which each node holds the first chunk of each atom.
 
-    A step for each atom of each row.
+    O(rows × atoms of each).
     """
     for r in range(len(step)):
         if low <= dst[r] < high:
@@ -33,13 +33,13 @@ def contributions(low, high, late, step, pace, src, dst, payload, start, atom, p
     """Of the atoms that are sums, the first: raise ``last``, int32 (N, sums), to the step from which all that a node is to
     add is there, and count in ``sends``, int32 (N, sums), how often it sends each on.
 
-    A step for each atom of each row.
+    O(rows × atoms of each).
     """
     sums = last.shape[1]
     for r in range(len(step)):
         for i in range(start[payload[r]], start[payload[r] + 1]):
             if atom[i] < sums:
-                if low <= dst[r] < high:
+                if low <= dst[r] < high:  # threads share the table by nodes: no entry is written by two
                     there = step[r] + late[r] + pace[r] * place[i]
                     if there > last[dst[r], atom[i]]:
                         last[dst[r], atom[i]] = there
@@ -53,7 +53,7 @@ def not_held(step, pace, src, payload, start, atom, place, arrival, missing):
 
     ``arrival``: int32 (N, atoms), or of the first atoms only: the others are passed over.
 
-    A step for each atom of each row, at most.
+    O(rows × atoms of each) at most: the first atom that is missing ends the row.
     """
     for r in range(len(step)):
         missing[r] = -1
@@ -70,12 +70,12 @@ def undelivered(node, first, stop, arrival, never, shown):
 
     Fill ``shown``, int64 (k, 2), with the first of them as (node, atom), as many as fit; return the count.
 
-    A step for each atom that is wanted.
+    O(atoms that are wanted).
     """
     count = 0
     for i in range(len(node)):
         for a in range(first[i], stop[i]):
-            if arrival[node[i], a] == never:
+            if arrival[node[i], a] == never:  # counts go on when the examples are full
                 if count < len(shown):
                     shown[count, 0], shown[count, 1] = node[i], a
                 count += 1
@@ -97,6 +97,7 @@ def overlaps(low, high, node, port, ports, step, steps, busy_until, clash):
             first = 0
             for s in range(1, busy_until.shape[1]):
                 first = s if busy_until[key, s] < busy_until[key, first] else first
+            # against what is there so far; a row that clashes still takes its place
             clash[r] = step[r] < busy_until[key, first]
             busy_until[key, first] = max(busy_until[key, first], step[r] + steps[r])
 
@@ -108,16 +109,17 @@ def contended(resource, key, step, steps, busy_until, last, clash):
     ``busy_until``, ``last``: int64 (resources, room), zeros: of each place the latest end of its use, and that key. As long as
     there is no clash, all that use a place at once have one key.
 
-    Cost: rows × room.
+    Cost: O(rows × room). Invariant: as long as there is no clash, a place in use has the one key of all that use it.
     """
     for r in range(len(step)):
-        v, place, is_free = resource[r], 0, False
+        v, place, is_free = resource[r], 0, False  # place 0 to begin with, until one is better
         for s in range(busy_until.shape[1]):
-            if last[v, s] == key[r] and step[r] < busy_until[v, s]:
+            if last[v, s] == key[r] and step[r] < busy_until[v, s]:  # the same key at the same time: it goes along
                 place, is_free = s, True
                 break
-            if busy_until[v, s] < busy_until[v, place]:
+            if busy_until[v, s] < busy_until[v, place]:  # else the place that is free first
                 place = s
+        # ``|=``: other resources of the row may have clashed
         clash[r] |= not is_free and step[r] < busy_until[v, place]
         if step[r] + steps[r] > busy_until[v, place]:
             busy_until[v, place] = step[r] + steps[r]
@@ -128,7 +130,7 @@ def contended(resource, key, step, steps, busy_until, last, clash):
 def tree_depths(src, dst, tree, depth):
     """Fill ``depth``, int32 (trees, N), zeros, with arcs from the root, as far as sources come before their rows.
 
-    A step for each row.
+    O(rows). Rows come in order, so the depth of a source is known if its row came before.
     """
     deepest = 0
     for r in range(len(src)):
@@ -146,7 +148,7 @@ def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own
     same of the flits that they receive, sorted by node, then by flit. Node v has flits ``own_first[v] … own_stop[v]-1`` from
     the start, and keeps ``due[v] … due_stop[v]-1``, which it wants.
 
-    Cost: a search for each piece, and the pieces that came in beside it.
+    Cost: a binary search for each piece, and the pieces that came in beside it: O(pieces log pieces + pieces beside).
 
         came in:   [ into … till )  [ into … till )        own: [ own_first … own_stop )
         sends:         [ first ──────▶ c … stop )          c jumps to the end of what has been judged
@@ -157,14 +159,15 @@ def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own
         # 2. The last of them that begins at c or before.
         v, c = node[i], first[i]
         low, high = begin[v], begin[v + 1]
-        j = low + np.searchsorted(into[low:high], c, side="right") - 1
+        j = low + np.searchsorted(into[low:high], c, side="right") - 1  # ``j`` may be low - 1: none begins so early
         while c < stop[i]:
             # 3. From c on: own flits are right; others must have come in a step before, and should leave at once.
             if own_first[v] <= c < own_stop[v]:
                 c = own_stop[v]
                 continue
-            while j + 1 < high and into[j + 1] <= c:
+            while j + 1 < high and into[j + 1] <= c:  # the last piece that begins at c or before
                 j += 1
+            # no piece has c, or it comes too late
             if j < low or not (into[j] <= c < till[j]) or came[j] + 1 > offset[i]:
                 verdict[i] = 1
                 break
