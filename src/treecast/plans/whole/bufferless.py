@@ -38,6 +38,8 @@ def _copied(kind: Kind) -> bool:
 
 def _fits(job: Job[Network]) -> str:
     collective, ranks = job.collective, job.network.rank_count
+    if job.model.buffered:
+        return "is for nodes without buffers"
     if collective.all_keep:
         return "is for data that some node passes on and does not keep"
     if collective.sums:
