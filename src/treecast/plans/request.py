@@ -154,14 +154,20 @@ def _builders_called(kind: str, network: Network, name: str | None, options: Map
 
 
 def _own_model(job: Job[Any], entries: list[Builder], options: Mapping[str, Any]) -> Model:
-    """Return the model that a job has when none is asked for: the first of the presets that a builder of its copies is for."""
+    """Return the model that a job has when none is asked for: the first of the presets that a builder of its copies is for.
+
+    Nobody goes without buffers for want of a machine of his own, where some builder serves any.
+    """
     keywords, copies = set(options), job.copies
     if copies > 1:
         able = [entry for entry in entries if entry.by_root or entry.ways(job) >= copies]
         entries = able or entries
     taking = [entry for entry in entries if entry.takes(keywords)] if keywords else entries
-    own = {name for entry in taking or entries for name in entry.models}
-    return find_model(next((name for name in MODELS if name in own), next(iter(MODELS))))
+    taking = taking or entries
+    own = {name for entry in taking for name in entry.models}
+    keeps = job.model.buffered and any(entry.any_model for entry in taking)
+    first = (name for name, preset in MODELS.items() if name in own and preset.buffered >= keeps)
+    return find_model(next(first, next(iter(MODELS))))
 
 
 def _read_options(network: Network, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,6 +189,9 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
     """Return the error of a job that none of some builders can do."""
     # 1. The machine: nobody plans for it.
     kind, network = job.collective.kind, job.network
+    if not entries:
+        last = builders_of(kind)[-1]
+        return PlanError(f"there is no plan of {kind} on {network.spec}: {last.name} {last.why_not(job)}")
     under = [entry for entry in entries if entry.serves(job.machine)]
     if not under and "model" in job.said:
         known = [name for name, preset in MODELS.items() if any(entry.serves(preset) for entry in entries)]
