@@ -123,7 +123,7 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
         ports = np.unique(rows.port[now]).astype(np.int64)
         masks, saying = np.zeros((len(ports), 64, words), np.uint64), np.empty((len(ports), nodes, words), np.uint64)
         for k, port in enumerate(ports.tolist()):
-            fill_translates(rows.src[now][rows.port[now] == port].astype(np.int64), words, masks[k])
+            fill_translates(rows.src[now][rows.port[now] == port].astype(np.int64), masks[k])
         in_parallel(_bound(say, ports, masks, has, gone, dies, step, saying), nodes, block)
         counts = in_parallel(_bound(hear, ports, has, gone, dies, arc_dies, step, saying), nodes, block)
         sizes[step] = max(longest for longest, _, _ in counts)

@@ -5,9 +5,8 @@ have something to one who wants it than it wants, no contents of the messages wi
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from treecast.collectives import Collective
 from treecast.description import count_of, list_few
@@ -103,6 +102,6 @@ def _flow(graph: "nx.DiGraph[object]", needs: Needs) -> int:
         ends[("to", v), "end"] += need
     graph.add_edges_from((tail, head, {"capacity": need}) for (tail, head), need in ends.items())
     try:
-        return int(cast("Callable[..., int]", nx.maximum_flow_value)(graph, "all", "end"))  # type: ignore[reportUnknownMemberType]
+        return int(cast("Any", nx).maximum_flow_value(graph, "all", "end"))
     finally:
         graph.remove_nodes_from(["all", "end"])

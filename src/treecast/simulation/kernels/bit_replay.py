@@ -10,13 +10,13 @@ import numpy as np
 from treecast.compiled import inline, njit
 
 
-@njit(work=lambda nodes, words, table: 64 * len(nodes))
-def fill_translates(nodes, words, table):
+@njit(work=lambda nodes, table: 64 * len(nodes))
+def fill_translates(nodes, table):
     """Fill ``table``, uint64 (64, words), with the set {u xor low : u in nodes} for each low < 64 (< N).
 
     O(64 × nodes): a bit for each node, 64 times.
     """
-    for low in range(min(64, 64 * words)):  # with fewer than 64 nodes nobody asks for the rows from N on
+    for low in range(64):  # with fewer than 64 nodes nobody asks for the rows from N on
         for i in range(len(nodes)):
             u = nodes[i] ^ low
             table[low, u >> 6] |= np.uint64(1) << np.uint64(u & 63)
