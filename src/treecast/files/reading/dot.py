@@ -30,13 +30,13 @@ Attributes = dict[str, str]
     suffixes=(".dot", ".gv"),
 )
 def parts_of_dot(data: bytes) -> Parts | Machine:
-    """Return the nodes and arcs of a DOT file: ``--`` leads both ways, ``->`` one way.
+    """Return the nodes and arcs of a DOT file: ``--`` leads both ways, ``->`` one way. A strict graph has no parallel links.
 
     ``capacity`` of a link is how many cables it has, ``rate`` how much each carries, ``relay=true`` of a node that it takes no
     part, and ``label`` the name that it is called, if no other is called so. All else is passed over.
     """
     graph = _Graph(Scanner(_words("\n".join(lines_of(data)))))
-    graph.take("strict")
+    graph.is_strict = graph.take("strict")
     if (kind := graph.name().lower()) not in ("graph", "digraph"):
         raise ValueError("it is no DOT: it begins with graph or digraph")
     graph.arrow = "->" if kind == "digraph" else "--"
@@ -53,7 +53,7 @@ def parts_of_dot(data: bytes) -> Parts | Machine:
         said = {key: value for key, value in of.items() if key != "shape"}
         # an escape in a label, as \N, stands for something else: it is no name
         found.node(named[name], said | {"relay": relay, "label": "" if "\\" in label else label})
-    for u, v, of in graph.links:
+    for u, v, of in graph.links.values():
         found.join(named[u], named[v], of, kind == "digraph")
     return found.parts()
 
@@ -93,8 +93,9 @@ class _Graph:
 
     words: Scanner
     arrow: str = "--"
+    is_strict: bool = False
     nodes: dict[str, Attributes] = field(default_factory=dict[str, Attributes])
-    links: list[tuple[str, str, Attributes]] = field(default_factory=list[tuple[str, str, Attributes]])
+    links: dict[object, tuple[str, str, Attributes]] = field(default_factory=dict[object, tuple[str, str, Attributes]])
 
     def take(self, *wanted: str) -> bool:
         """Pass over the next word if it is one of these; return whether it was."""
@@ -155,7 +156,11 @@ class _Graph:
             # of sets all pairs: counted before they are made
             if len(self.links) + len(left) * len(right) > _MOST_LINKS:
                 raise ValueError(f"it has more than {_MOST_LINKS:,} links")
-            self.links += [(u, v, usual["edge"] | of) for u, v in product(left, right)]
+            for u, v in product(left, right):
+                # a strict graph has one link of the same ends, and takes what is said of it again
+                ends = (u, v) if self.arrow == "->" else frozenset((u, v))
+                one = ends if self.is_strict else len(self.links)
+                self.links.setdefault(one, (u, v, dict(usual["edge"])))[2].update(of)
         return [name for some in chain for name in some]
 
     def ends(self, usual: dict[str, Attributes], deep: int) -> list[str]:
