@@ -6,6 +6,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -18,9 +19,11 @@ from tests.test_claims import ROOT, row_of
 from treecast.errors import FormatError
 from treecast.files import formats
 from treecast.files.formats.registry import exporter_named
+from treecast.files.formats.simgrid import network_file
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.schedule.costs import Costs
 
 EXACT = [
     "network/crosstraffic:0", "smpi/bw-factor:0:1", "smpi/lat-factor:0:1", "smpi/send-is-detached-thresh:0",
@@ -157,6 +160,25 @@ def test_half_duplex_links_one_port_and_wormhole_routes():
     worm = plan("broadcast", "mesh:3x3", model="wormhole-last")
     routes = read_network(encoded(worm)["platform.xml"])[2]
     assert set(routes["h0", "h8"]) == {"up0", "l0_1", "l1_2", "l2_5", "l5_8", "down8"}
+
+
+@pytest.mark.parametrize("many", [1, 2, 4])
+def test_a_port_has_the_rate_of_its_arcs(many):
+    """Whether the costs of arcs name those of the default or leave them out is all one."""
+    schedule = plan("reduce", "path:3", model="one-port")
+    costs, slow = Costs.of("1us", "100MB/s"), Costs.of("1us", "50MB/s").default
+    arcs = dict.fromkeys([(0, 1), (1, 0), (1, 2), (2, 1)][:many], slow)
+    arcs_in_full = dict.fromkeys([(0, 1), (1, 0), (1, 2), (2, 1)], costs.default) | arcs
+    for said in (arcs, arcs_in_full):
+        asked = {"costs": replace(costs, arcs=said), "speed": 1e9}
+        if many < 4:
+            with pytest.raises(FormatError, match="a port of SimGrid has one rate"):
+                network_file(schedule.network, schedule.model, **asked)
+        else:
+            links = read_network(network_file(schedule.network, schedule.model, **asked))[1]
+            assert set(links.values()) == {5e7}
+    one = network_file(network("path:2"), schedule.model, costs=replace(costs, arcs={(0, 1): slow}), speed=1e9)
+    assert read_network(one)[1] == {"l0_1": 5e7, "l1_0": 1e8, "up0": 5e7, "down1": 5e7, "up1": 1e8, "down0": 1e8}
 
 
 def test_where_no_way_leads_there_is_no_route():

@@ -155,7 +155,7 @@ def network_file(network: Network, model: Model, *, costs: Costs, speed: float) 
     With half-duplex links both ways share one link. Where ports are counted, all sends of a node go over a link of its own of so
     many times the rate, and all its receives over another. ``costs`` are those of arcs; parallel arcs are one link of so many
     times the rate. Raises FormatError when the network has too many nodes for routes between all of them, or when arcs that
-    share a link have different costs.
+    share a link have different costs, or those that share a port different rates.
     """
     if network.nodes > _MOST_NODES:
         raise FormatError(
@@ -169,7 +169,7 @@ def network_file(network: Network, model: Model, *, costs: Costs, speed: float) 
     # parallel arcs are one link, as wide as they all
     pairs, width = np.unique(np.stack([arcs.tail, arcs.head]), axis=1, return_counts=True)
     lines = [f'<host id="h{u}" speed="{speed:.0f}f"/>' for u in range(network.nodes)]
-    links: dict[str, tuple[float, float]] = {}
+    links, ports = dict[str, tuple[float, float]](), dict[str, float]()
     for u, v, count in zip(*pairs.tolist(), width.tolist(), strict=True):
         name, of = _link(u, v, model), costs.arcs.get((u, v), cost)
         said = rate_of(of) * count, of.startup
@@ -178,12 +178,13 @@ def network_file(network: Network, model: Model, *, costs: Costs, speed: float) 
             raise FormatError(
                 f"the arcs between {network.label(u)} and {network.label(v)} share a link, and differ in cost"
             )
-    if model.room:
-        if {each.per_byte for each in costs.arcs.values()} > {cost.per_byte}:
+        if model.room and any(ports.setdefault(port, rate_of(of)) != rate_of(of) for port in (f"up{u}", f"down{v}")):
             raise FormatError(
                 "a port of SimGrid has one rate, and the arcs of a node have several: plan under all-port"
             )
-        links |= {f"{way}{u}": (rate_of(cost) * model.room, 0) for u in range(network.nodes) for way in ("up", "down")}
+    if model.room:
+        every = (f"{way}{u}" for u in range(network.nodes) for way in ("up", "down"))
+        links |= {port: (ports.get(port, rate_of(cost)) * model.room, 0) for port in every}
     begun = {_link(u, v, model) for u, v in pairs.T.tolist() if whole is network or whole.label(u) in network}
     for name, (carries, delay) in links.items():
         delay = delay if name in begun else 0  # a send that goes past relays starts once
