@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from tests.oracles.plain import everybody_served, replay
 from tests.strategies import arbitrary
+from treecast.collectives import Collective, Demand
 from treecast.errors import FaultError, TreecastError
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.simulation.fault_sets import KINDS
-from treecast.simulation.faults import Faults, parse_faults, random_faults
+from treecast.simulation.faults import Faults, parse_faults, random_faults, wanted
 from treecast.simulation.sweeps import sweep
 
 
@@ -205,3 +206,14 @@ def test_rows_that_leave_by_no_port_touch_no_arc():
 def test_arcs_and_links_do_no_more_harm_than_nodes_at_length(kind):
     for copies in (1, 2):
         assert sweep(plan("broadcast", "star:5", messages=6, copies=copies), kind=kind).holds
+
+
+def test_a_sum_whose_givers_are_all_dead_is_not_wanted():
+    demand, where = Demand.of([([0, "+", 1], 2, 3), ([1, "+", 2], 3, 1), (0, 3, 2)]), network("complete:4")
+    collective = Collective.of_demand(where, demand)
+    # of sums, finished sums, and copies; a giver to the second sum lives
+    assert collective.lost([0, 1]).tolist() == [True, False, True, False, True]
+    assert collective.lost([]).tolist() == [False] * 5
+    left = wanted(collective, parse_faults(where, ["0", "1"]))
+    assert left.node.tolist() == [3]
+    assert (left.stop - left.first).tolist() == [1]

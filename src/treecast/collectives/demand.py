@@ -249,13 +249,10 @@ class Demand:
         return np.concatenate([wanter, wanter, self.holder[self.holders[self.part[self.sums : -1]]]])
 
     def lives(self, dead: Iterable[int]) -> NDArray[np.bool_]:
-        """Return of the sums, the finished ones, and the copies whether somebody who is not dead can have it at first: bool."""
+        """Return of the sums, the finished ones, and the copies whether somebody who gives or holds is not dead: bool."""
         block, node = self.held
-        found = np.ones(len(self) + self.sums, np.bool_)
-        # Sums and finished sums: somebody lives who gives. Copies only if a holder does.
-        found[2 * self.sums :] = False
-        found[block[~np.isin(node, list(dead))] + self.sums] = True
-        return found
+        found = np.isin(np.arange(len(self)), block[~np.isin(node, list(dead))])
+        return np.concatenate([found[: self.sums], found])  # of finished sums as of sums
 
     def given_by(self, node: int) -> list[int]:
         """Return the classes of a demand on a network of which a node has something: copies, and sums that it gives to.
