@@ -198,3 +198,19 @@ def test_bandwidths_of_plans_are_those_of_nccl_tests() -> None:
     assert of["alltoall"] == {"algbw": 1e9, "busbw": 0.875e9}
     assert of["broadcast"] == {"algbw": 8e9, "busbw": 8e9}
     assert of["gatherv"] == {}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8, 1000])
+@pytest.mark.parametrize("kind", ["allreduce", "reduce-scatter"])
+def test_rows_without_a_title_are_told_by_their_factor(kind: str, ranks: int) -> None:
+    row = f"8000000 1 float sum -1 2400.0 100.00 {100 * bus_factor(kind, ranks):.2f} 0"
+    head = (
+        f"n0:1:1 [0] NCCL INFO rank 0 nranks {ranks} cudaDev 0\n# size count type redop root time algbw busbw #wrong\n"
+    )
+    assert list(read_log(head + row).tables) == [kind]
+    bare = head.partition("\n")[2] + row
+    if (kind, ranks) == ("allreduce", 2):  # a reduce-scatter of very many ranks looks like it
+        with pytest.raises(FormatError, match="name the collective"):
+            read_log(bare)
+    else:
+        assert list(read_log(bare).tables) == [kind]

@@ -124,7 +124,7 @@ def read_log(text: str, kind: str = "") -> Log:
     # 2. Rings that several ranks have printed are one; rows without a title get the collective that they look like.
     found.rings = list({tuple(each): each for each in found.rings}.values())
     rows, factors = found.tables.pop("", []), found.factors.pop("", [])
-    guess = kind or _guessed(fastest, len(found.hosts) or found.ranks)
+    guess = kind or _guessed(fastest, max(len(found.hosts), found.ranks))
     if rows and guess:
         found.tables.setdefault(guess, []).extend(rows)
         found.factors.setdefault(guess, []).extend(factors)
@@ -162,7 +162,10 @@ def _guessed(row: dict[str, str], ranks: int) -> str:
         return ""
     if rooted:
         return "reduce" if adds else "broadcast"
-    return "" if not adds else "allreduce" if ranks == 2 or factor > 1 else "reduce-scatter"
+    if not adds or (ranks < 2 and factor == 1):  # an allreduce of 2 ranks, or a reduce-scatter of very many
+        return ""
+    between = sum(bus_factor(kind, ranks) for kind in ("allreduce", "reduce-scatter")) / 2 if ranks > 1 else 1
+    return "allreduce" if factor > between else "reduce-scatter"
 
 
 def _name(word: str) -> str:
