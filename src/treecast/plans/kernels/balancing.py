@@ -12,6 +12,26 @@ from treecast.networks.kernels.heaps import put, take
 
 
 @njit
+def _put(heap, size, far, value):
+    """Put a key on the heap of ``size`` keys; return how many it has then.
+
+    A full heap drops what would be passed over. A node that is in no tree has one key at most whose cost is ``far``, as costs of
+    its keys descend; one that has joined has that of its joining, too. So 2 N keys at most are left.
+    """
+    n = len(far)
+    if size == len(heap):
+        kept = 0
+        for at in range(size):
+            key = heap[at]
+            if key // n == far[key % n]:
+                put(heap, 0, kept, key)
+                kept += 1
+        size = kept
+    put(heap, 0, size, value)
+    return size + 1
+
+
+@njit
 def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, far, by, depth, heap):
     """Fill ``up[t]`` with the arc by which each node of a new tree hears; of all others -1.
 
@@ -51,8 +71,7 @@ def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, fa
                 up[t, w], depth[w] = by[w], base + length
                 far[w] = depth[w] * deeper  # what it costs to go on from here, no longer what it cost to come
                 length -= 1
-                put(heap, 0, size, far[w] * n + w)
-                size += 1
+                size = _put(heap, size, far, far[w] * n + w)
                 w = tail[by[w]]
             continue
         # 3. Ways on from there.
@@ -61,8 +80,7 @@ def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, fa
             cost = far[u] + prices[min(load[cable[a]], len(prices) - 1)]  # fuller cables cost as the last
             if depth[v] < 0 and cost < far[v]:
                 far[v], by[v] = cost, a
-                put(heap, 0, size, cost * n + v)
-                size += 1
+                size = _put(heap, size, far, cost * n + v)
 
 
 @njit(
@@ -80,7 +98,7 @@ def balance(first, head, tail, cable, relay, roots, prices, passes, deeper, up):
     n = len(relay)
     load, far = np.zeros(len(head), np.int64), np.empty(n, np.int64)
     by, depth = np.empty(n, np.int64), np.empty(n, np.int64)
-    heap = np.empty(2 * len(head) + 2 * n + 2, np.int64)
+    heap = np.empty(2 * len(head) + 2 * n + 2, np.int64)  # more than the 2 N keys that are not passed over
     for turn in range(passes):
         for t in range(len(roots)):
             # in the first pass ``up`` holds nothing yet

@@ -1,8 +1,10 @@
 """Allgather, reduce-scatter and allreduce over relays and parallel arcs, down balanced trees of every rank."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +13,9 @@ from tests.lower_bounds.test_cuts import boxes
 from tests.networks.test_relays import multigraphs
 from tests.strategies import examples
 from treecast import bounds, network, plan, run, simulate, verify
+from treecast.compiled import policy
 from treecast.lower_bounds.cuts import optimum
-from treecast.plans.ways.trees.balanced import balanced_trees
+from treecast.plans.ways.trees.balanced import balanced_trees, grown
 
 PAGE = Path(__file__).parents[4] / "docs/explanation/capacities.md"
 KINDS = ["allgather", "reduce-scatter", "allreduce"]
@@ -124,3 +127,28 @@ def test_the_figures_of_the_page(name):
         found += [schedule.steps, least("allgather", where, messages)]
     assert " | ".join(map(str, [optimum(where), *found])) == row
     assert any(name in line and line.endswith(f"| {row} |") for line in PAGE.read_text().splitlines())
+
+
+def test_ways_that_get_cheaper_again_and_again_fit_in_the_heap():
+    """Each rank of a chain has a shorter way than the last to a relay, behind which many ranks share a dear cable.
+
+    So each puts a key for all of these, and none is taken before the chain ends: more keys than twice the arcs and nodes.
+    """
+    chain, many, relay, arcs = 10, 400, [False] * 11 + [True], list[tuple[int, int]]()
+    hub = chain + 1
+    for rank in range(chain):
+        for goal, length in ((rank + 1, chain), (hub, chain - 1 - rank)):
+            way = [rank, *range(len(relay), len(relay) + length), goal]
+            relay += [True] * length
+            arcs += pairwise(way)
+    dear = len(arcs)
+    arcs += [(hub, len(relay) + each) for each in range(many)]
+    relay += [False] * many
+    tail, head = np.array(arcs).T
+    order = np.argsort(tail, kind="stable")
+    first = np.searchsorted(tail[order], np.arange(len(relay) + 1))
+    columns = first, head[order], tail[order], np.minimum(order, dear)
+    with policy("interpret"):  # where a place that the heap lacks is an error
+        heard = grown(columns, np.array(relay), np.array([0, 0]), 1)[:, ~np.array(relay)]
+    assert (heard[:, 0] == -1).all()
+    assert (heard[:, 1:] >= 0).all()
