@@ -70,24 +70,29 @@ def test_events_go_to_the_logger_of_python_and_to_files(tmp_path, monkeypatch, c
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGUSR2"), reason="the system has no SIGUSR2")
-def test_a_signal_has_a_rank_keep_its_record_while_it_waits(tmp_path):
+def test_a_signal_has_a_rank_keep_all_its_records_while_it_waits(tmp_path):
     program = """
-import sys, threading, time
+import os, time
 from treecast import tcp
-comm = tcp.init(0, 1)
-comm.Barrier()
+comms = []
+for name in ("a", "b"):  # two rings
+    os.environ["TREECAST_DUMP"] = os.path.join(os.environ["HOME"], name)
+    comms.append(tcp.init(0, 1))
+    comms[-1].Barrier()
 print("ready", flush=True)
 time.sleep(60)
 """
-    environment = {**os.environ, "TREECAST_DUMP": str(tmp_path)}
+    environment = {**os.environ, "HOME": str(tmp_path)}
     child = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE)
     try:
         assert child.stdout.readline() == b"ready\n"
         child.send_signal(signal.SIGUSR2)
-        until, file = time.monotonic() + 30, tmp_path / "treecast_rank_0"
-        while not file.exists() and time.monotonic() < until:
-            time.sleep(0.01)
-        assert [entry["profiling_name"] for entry in pickle.loads(file.read_bytes())["entries"]] == ["gloo:barrier"]
+        until = time.monotonic() + 30
+        for file in (tmp_path / name / "treecast_rank_0" for name in "ab"):
+            while not file.exists() and time.monotonic() < until:
+                time.sleep(0.01)
+            entries = pickle.loads(file.read_bytes())["entries"]
+            assert [entry["profiling_name"] for entry in entries] == ["gloo:barrier"]
     finally:
         child.kill()
         child.communicate(timeout=30)

@@ -37,6 +37,8 @@ _GRAVE = frozenset({"lost", "evicted", "failed", "wrong"})
 _TOLD = Counter[str]()
 _RINGS = dict[tuple[str, int], Ring]()
 """By folder and rank the ring of a process, or of a thread that is a rank."""
+_KEEPS = dict[tuple[str, int], Callable[[], object]]()
+"""What keeps the record of each ring."""
 
 
 def attach(transport: Transport, waiting: Waiting, home: tuple[Sequence[int], int] | None = None) -> None:
@@ -86,7 +88,8 @@ def attach(transport: Transport, waiting: Waiting, home: tuple[Sequence[int], in
             dump(ranks[rank], folder, *(ring.parts or [part]))
 
         events.sinks.append(lambda event: ring.leave(part) if event.name == "ended" else None)
-        dump_on_signal(keep)  # once: the process keeps one handler
+        _KEEPS[key] = keep
+        dump_on_signal()
         events.sinks.append(keep_first)
 
 
@@ -105,10 +108,12 @@ def tell_ended(transport: Transport, calls: int) -> None:
         note("events", json.dumps(_TOLD))
 
 
-def dump_on_signal(keep: Callable[[], object]) -> None:
-    """Have SIGUSR2 keep the record, also while the main thread is inside a call of MPI's, where Python's handlers wait."""
+def dump_on_signal() -> None:
+    """Have SIGUSR2 keep the record of each ring, also while the main thread is inside a call of MPI's, where Python's handlers
+    wait.
+    """
     if current_thread() is not main_thread() or signal.getsignal(signal.SIGUSR2) != signal.SIG_DFL:
-        return  # the program has a handler of its own
+        return  # the process has this handler, or the program one of its own
     out, told = os.pipe()
     os.set_blocking(told, False)  # the signal never waits for a reader
     # a handler that does nothing, so that the wake-up byte is written
@@ -118,6 +123,7 @@ def dump_on_signal(keep: Callable[[], object]) -> None:
     def watch() -> None:
         while number := os.read(out, 1):
             if number[0] == signal.SIGUSR2:
-                keep()
+                for keep in list(_KEEPS.values()):
+                    keep()
 
     Thread(target=watch, name="treecast.dump", daemon=True).start()
