@@ -17,8 +17,9 @@ from tests.tcp.threads import at_once
 from treecast.errors import PlanError
 from treecast.running.groups.terms import Terms
 from treecast.tcp import proof
-from treecast.tcp.meeting import MeetingPlace, knock, read_record, send_record
+from treecast.tcp.meeting import MeetingPlace, knock
 from treecast.tcp.proof import StrangerError, Trust, Who, greet, read_secret, secret_of_user
+from treecast.tcp.records import read_record, send_record
 from treecast.tcp.start import Options, Start, find_start, start_job
 
 SECRET = bytes(range(32))
@@ -136,6 +137,31 @@ def test_ranks_on_unlike_terms_do_not_start_and_say_who_says_what(term):
             start_job(Start(rank, 2, where, False), Options(Terms(**(term if rank else {})), Trust(SECRET), 20))
 
     at_once([partial(start, rank) for rank in range(2)])
+    place.close()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        7,
+        None,
+        "ask",
+        ["lost"],
+        {},
+        {"seat": [[], {}]},
+        {"after": ""},
+        {"lost": 3},
+        {"ask": ["a"]},
+        {"ask": [], "put": 1, "where": {}},
+    ],
+)
+def test_a_record_of_another_shape_closes_the_connection(record):
+    place = MeetingPlace(2, Trust(SECRET), ("127.0.0.1", 0), start=20)
+    with knock(("127.0.0.1", place.port), Who(0, bytes(16)), Trust(SECRET))[0] as sock:
+        send_record(sock, record)
+        with pytest.raises(ConnectionError):
+            read_record(sock, monotonic() + 5)
+    assert place.seats == {}
     place.close()
 
 

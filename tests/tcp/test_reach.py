@@ -15,8 +15,9 @@ from treecast.running.groups.terms import Terms
 from treecast.running.transport.base import FrameError, FrameKind, Key
 from treecast.tcp import start
 from treecast.tcp.comm import Comm
-from treecast.tcp.meeting import OPENS, MeetingPlace, connect, send_record
+from treecast.tcp.meeting import OPENS, MeetingPlace, connect
 from treecast.tcp.proof import Trust, Who
+from treecast.tcp.records import send_record
 from treecast.tcp.start import Options, Start, start_job
 
 SECRET = Trust(bytes(range(32)))

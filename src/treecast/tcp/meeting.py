@@ -4,12 +4,10 @@ Whoever comes later in the seat of a rank learns so from the place, as long as t
 listening sockets stay open, for those who come back. When nobody of the job lives any more, and all seats ask, it begins again.
 """
 
-import json
 import resource
 import secrets
 import socket
 import ssl
-import struct
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,16 +19,17 @@ from typing import Any, NamedTuple, cast
 from treecast.errors import PlanError
 from treecast.running.groups.members import name_ranks
 from treecast.running.groups.terms import read_words
-from treecast.tcp.proof import LIMIT, PLACE, StrangerError, Trust, Who, greet, read_all
+from treecast.tcp.proof import LIMIT, PLACE, StrangerError, Trust, Who, greet
+from treecast.tcp.records import pack, read_record, send_record
 
 _STRANGERS = 64
 _WAITING = 1024  # connections that wait until one of these has proved itself, or its time is up
 _HURRY = 0.25  # seconds that each stranger has where half of the places are taken
-_LENGTH = struct.Struct("<I")  # a record: its length, and JSON
-_LONGEST = 1 << 24
 _NAP = 0.05
 _READY = 60.0  # seconds that a newcomer has to connect to all
 _TELLERS = 8  # threads that send the table at once
+_SHAPES = {"ask": list, "put": dict, "where": dict}, {"lost": list}, {"seat": list, "after": str}
+"""The records that a meeting place takes: what is asked for, who is lost, and who comes."""
 _APPLIES = "applies"
 OPENS = "opens"
 """Said by a rank that needs a connection to another."""
@@ -110,6 +109,9 @@ class Listener:
             self._use(sock, who)
         except (OSError, ValueError):
             sock.close()
+        except BaseException:  # an error of this program is seen, and nobody waits for an answer
+            sock.close()
+            raise
 
     def close(self) -> None:
         """Listen no more."""
@@ -144,23 +146,12 @@ def spell(address: tuple[str, int]) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def send_record(sock: socket.socket, record: Any) -> None:
-    """Send a record."""
-    sock.sendall(_pack(record))
-
-
-def _pack(record: Any) -> bytes:
-    """Return the bytes of a record: its length, and JSON."""
-    body = json.dumps(record).encode()
-    return _LENGTH.pack(len(body)) + body
-
-
-def read_record(sock: socket.socket, until: float | None) -> Any:
-    """Return a record that comes, None: whenever it does. Raises OSError or ValueError when none does."""
-    (length,) = _LENGTH.unpack(read_all(sock, _LENGTH.size, until))
-    if length > _LONGEST:
-        raise ValueError("a record that is too long")
-    return json.loads(read_all(sock, length, until))
+def _read_asked(sock: socket.socket, until: float | None) -> dict[str, Any]:
+    """Return what a rank says to a meeting place. Raises as ``read_record`` does, also for a record that no rank sends."""
+    said = cast("dict[str, Any]", read_record(sock, until))
+    if type(said) is not dict or {key: type(value) for key, value in said.items()} not in _SHAPES:
+        raise ValueError("a record that no rank sends")
+    return said
 
 
 class MeetingPlace(Listener):
@@ -181,13 +172,13 @@ class MeetingPlace(Listener):
         Thread(target=self._answer, name="treecast.place", daemon=True).start()
 
     def _take(self, sock: socket.socket, who: Who) -> None:
-        said = read_record(sock, monotonic() + LIMIT)
+        said = _read_asked(sock, monotonic() + LIMIT)
         while "ask" in said:  # ask after ask, on one connection
             send_record(sock, self._keep(**said))
-            said = read_record(sock, None)
+            said = _read_asked(sock, None)
         if "lost" in said:
             with sock:
-                self.hear(who.rank, cast("dict[str, list[int]]", said)["lost"])
+                self.hear(who.rank, said["lost"])
             return
         if not 0 <= who.rank < self._size:
             self._tell({"error": f"rank {who.rank} is none of {self._size}"}, [sock])
@@ -223,7 +214,7 @@ class MeetingPlace(Listener):
             self._tell({**said, "is_new": new}, [sock for sock, is_new in waiting if is_new == new])
 
     def _tell(self, record: Any, socks: list[socket.socket]) -> None:
-        said = _pack(record)
+        said = pack(record)
 
         def send(sock: socket.socket) -> None:
             with suppress(OSError), sock:

@@ -16,8 +16,9 @@ from treecast.running.groups.members import ranks_of
 from treecast.running.groups.ways import ways_of
 from treecast.running.transport.base import FrameError, FrameKind, Key
 from treecast.running.transport.sockets import Sockets
-from treecast.tcp.meeting import OPENS, Arrivals, Seat, connect, send_record
+from treecast.tcp.meeting import OPENS, Arrivals, Seat, connect
 from treecast.tcp.proof import Trust, Who
+from treecast.tcp.records import send_record
 
 _TAKEN = b"+"
 _NAP = 0.2  # seconds between two tries

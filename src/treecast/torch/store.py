@@ -9,8 +9,9 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any
 
-from treecast.tcp.meeting import knock, read_record, send_record
+from treecast.tcp.meeting import knock
 from treecast.tcp.proof import Trust, Who
+from treecast.tcp.records import read_record, send_record
 from treecast.torch.work import dist
 
 _NAP = 5e-3
