@@ -233,7 +233,11 @@ class ProcessGroup(dist.ProcessGroup):
 
 
 def number_of(name: str, process: Any) -> int:
-    """Return the number of a new group with this name: the same at all its ranks, whatever other groups they are in."""
+    """Return the number of a new group with this name: the same at all its ranks, whatever other groups they are in.
+
+    A frame has 16 bits for it. So two groups whose names do not count may get one number. That is an error at ranks in both
+    alone: of k such groups at a rank with a chance of about k² in 65,536.
+    """
     # A name may come again. So the number depends on how often it has.
     _NAMES[id(process), name] += 1
     if name.isdecimal() and _NAMES[id(process), name] == 1:
