@@ -175,6 +175,13 @@ def test_numbers_are_those_of_ranks():
         ("a b c", "a class is written CHUNKS: HOLDERS > WANTERS"),
         ("3: a > b > c", "a class is written CHUNKS: HOLDERS > WANTERS"),
         ({"classes": [{"chunks": 1}]}, "class 1 of the file has no 'from' and 'to'"),
+        ({"classes": 5}, "'classes' is a list of classes, each with 'from' and 'to', not 5"),
+        ({"classes": None}, "'classes' is a list of classes"),
+        ({"classes": "x"}, "'classes' is a list of classes"),
+        ({"classes": [5]}, "class 1 of the file has no 'from' and 'to'"),
+        ({"classes": [{"from": "ab", "to": "c"}]}, "class 1: 'from' is a list of parts, not 'ab'"),
+        ({"classes": [{"from": 5, "to": "c"}]}, "class 1: 'from' is a list of parts, not 5"),
+        ({"classes": [{"from": [], "to": "c"}]}, "nobody holds class 1"),
         (7, "a demand is rows"),
     ],
 )

@@ -118,9 +118,10 @@ class DemandOptions:
         if not text.lstrip().startswith("{"):
             return Demand.of(text)
         try:
-            return Demand.of(json.loads(text))
-        except ValueError as error:
+            said = json.loads(text)
+        except (ValueError, RecursionError) as error:
             raise PlanError(f"this is no JSON: {error}") from None
+        return Demand.of(said)
 
     def _distributed(self, kind: str, network: "str | Network") -> "Demand":
         from treecast.collectives.demands import distribute

@@ -27,6 +27,8 @@ def read(given: Any) -> Iterator[Class]:
     elif isinstance(given, Mapping):
         said = cast("Mapping[Any, Any]", given)
         rows: Any = said["classes"] if "classes" in said else said.items()
+        if isinstance(rows, (str, Mapping)) or not np.iterable(rows):
+            raise PlanError(f"'classes' is a list of classes, each with 'from' and 'to', not {rows!r}")
         read_one = _read_json if "classes" in said else _row
         yield from (read_one(number, row) for number, row in enumerate(rows))
     elif np.iterable(given):
@@ -69,7 +71,7 @@ def check_class(number: int, size: Any, parts: Sequence[Sequence[NodeName]], wan
     """Return a class. Raises PlanError for one without holders, or of less than a chunk."""
     if isinstance(size, bool) or not hasattr(size, "__index__") or not 1 <= int(size) < 2**31:
         raise PlanError(f"class {number + 1} has {size!r} chunks: write a whole number from 1")
-    if not all(parts):
+    if not parts or not all(parts):
         of = f"part {[bool(part) for part in parts].index(False) + 1} of " if len(parts) > 1 else ""
         raise PlanError(f"nobody holds {of}class {number + 1}: name a node that has it")
     return Class(int(size), tuple(map(tuple, parts)), tuple(wants))
@@ -95,6 +97,8 @@ def _read_json(number: int, row: Any) -> Class:
     if not isinstance(row, Mapping) or not {"from", "to"} <= set(cast("Mapping[str, Any]", row)):
         raise PlanError(f"class {number + 1} of the file has no 'from' and 'to': write who holds it, and who wants it")
     said = cast("Mapping[str, Any]", row)
+    if isinstance(said["from"], str) or not np.iterable(said["from"]):
+        raise PlanError(f"class {number + 1}: 'from' is a list of parts, not {said['from']!r}")
     return check_class(
         number, said.get("chunks", 1), [_names(number, part) for part in said["from"]], _names(number, said["to"])
     )
