@@ -248,7 +248,7 @@ BAD = [
     ((*PLAN, "--messages", "many"), "many"),
     ((*PLAN, "--messages", "9" * 5000), "messages"),
     ((*PLAN, "--model", "quantum"), "'quantum' is no model"),
-    ((*PLAN, "--model", "bufferless"), "under model bufferless"),
+    ((*PLAN, "--model", "wormhole"), "under model wormhole"),
     ((*PLAN, "--builder", "nobody"), "no builder 'nobody'"),
     ((*PLAN, "-o", "no/such/folder/plan.tc"), "cannot be written"),
     ((*PLAN, "-o", "folder"), "it is a folder"),

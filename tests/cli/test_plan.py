@@ -13,7 +13,10 @@ from treecast.errors import FormatError, PlanError
         ({"mesages": 5}, "no builder has an option 'mesages'; did you mean 'messages'?"),
         ({"survives": 1}, "did you mean 'survive'?"),
         ({"fault_fre": True}, "did you mean 'fault_free'?"),
-        ({"bananas": 5}, "no builder has an option 'bananas'; there is: by_rank, collect, fault_free, "),
+        (
+            {"bananas": 5},
+            "no builder has an option 'bananas'; there is: answering, best_order, by_rank, collect, fault_free, ",
+        ),
         ({"survive": 1.5}, "survive must be a whole number, not 1.5"),
         ({"copies": "2"}, "copies must be a whole number, not '2'"),
         ({"copies": True}, "copies must be a whole number, not True"),

@@ -107,7 +107,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plan broadcast star:4 --survive 9", "10 copies, to survive 9 dead nodes, need 10 node-disjoint paths"),
         ("plan broadcast star:3 --order 1,0", "takes order (dimension-order needs a hypercube;"),
         ("plan broadcast star:3 --fault-free", "takes fault-free (dimension-order needs a hypercube;"),
-        ("plan allgather star:3 --initiator 1", "four-phases needs a hypercube;"),
+        ("plan allgather star:3 --initiator 1", "takes initiator (four-phases needs a hypercube)"),
         ("verify p.tc --most 2", "--most says how to sweep"),
         ("verify p.tc --keep-going", "--keep-going says how to sweep"),
         ("simulate p.tc --dead-nodes 213,312", "'213,312' is no node of star:3: put spaces between nodes"),

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -79,11 +79,11 @@ class Job(Generic[Where]):
         many += "" if self.amount is None or not self.amount.total else f", {spell_bytes(self.amount.total)}"
         return f"{self.collective}, on {self.network.spec} under {self.model.name}, {many}"
 
-    @property
+    @cached_property
     def machine(self) -> Model:
         """The machine whose builders serve: where every node keeps all data, it is as good as one with buffers."""
-        free = self.collective.all_keep and not self.model.buffered
-        return replace(self.model, buffered=True) if free else self.model
+        model = self.model
+        return model if model.buffered or not self.collective.all_keep else replace(model, buffered=True)
 
     def doing(self, kind: str) -> "Job[Where]":
         """Return the same job for another kind of collective of the same root and messages.

@@ -165,7 +165,7 @@ def _own_model(job: Job[Any], entries: list[Builder], options: Mapping[str, Any]
     taking = [entry for entry in entries if entry.takes(keywords)] if keywords else entries
     taking = taking or entries
     own = {name for entry in taking for name in entry.models}
-    keeps = job.model.buffered and any(entry.any_model for entry in taking)
+    keeps = job.model.buffered and max([entry.any_model for entry in taking], default=False)
     first = (name for name, preset in MODELS.items() if name in own and preset.buffered >= keeps)
     return find_model(next(first, next(iter(MODELS))))
 

@@ -144,8 +144,8 @@ def test_networks_of_which_arcs_lead_one_way_refuse_what_they_cannot_carry():
 def test_what_is_too_large_or_has_no_ways_is_refused():
     with pytest.raises(PlanError, match="pairs of a source and a node, and 2,097,152 at most"):
         plan("allgather", "torus:40x40", model="one-port,half")
-    with pytest.raises(PlanError, match="under model bufferless"):
-        plan("broadcast", "path:3", model="bufferless")
+    with pytest.raises(PlanError, match="under model wormhole"):
+        plan("broadcast", "debruijn:2,2", model="wormhole")
 
 
 CABLES = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 0)])

@@ -138,6 +138,7 @@ def test_builders_come_default_first():
     assert [b.name for b in builders("broadcast", Star(4))] == [
         "disjoint-trees",
         "breadth-first-tree",
+        "without-waiting",
         "hamiltonian",
         "priced-trees",
         "spread",
@@ -185,7 +186,7 @@ def test_one_message_takes_the_diameter_on_a_star_network():
         ({"messages": 2**31}, "messages"),
         ({"root": 120}, "nodes go from 0 to 119"),
         ({"root": "12344"}, "no node"),
-        ({"model": "bufferless"}, "under model bufferless"),
+        ({"model": "wormhole"}, "under model wormhole"),
         ({"model": "telepathy"}, "no model"),
         ({"builder": "magic"}, "no builder"),
     ],

@@ -26,6 +26,8 @@ def _fits(job: Job[Network]) -> str:
     collective, ranks = job.collective, job.network.rank_count
     if collective.demand is not None:
         return ""
+    if len(job.network.walk):
+        return "takes a demand alone around a walk past relays"
     each = (1 if collective.personal else ranks) * (2 if collective.results else 1)
     ways = min(collective.chunks, collective.first_blocks * job.network.ports) * each
     if ways * job.network.arcs > _MOST_WORK:
@@ -36,6 +38,7 @@ def _fits(job: Job[Network]) -> str:
 @any_machine(
     "priced-trees",
     every_kind,
+    walks=True,
     backwards=False,
     fits=_fits,
     summary="trees from all that hold a chunk to all that want it, the cheapest beside all others; timed anew",

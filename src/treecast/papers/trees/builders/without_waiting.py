@@ -36,6 +36,10 @@ def _copied(kind: Kind) -> bool:
     return not kind.adds and kind.direction == "from"
 
 
+def _small(network: Network) -> str:
+    return "" if network.arcs <= _MOST_WORK else f"looks at {_MOST_WORK:,} arcs at most, not {network.arcs:,}"
+
+
 def _fits(job: Job[Network]) -> str:
     collective, ranks = job.collective, job.network.rank_count
     if job.model.buffered:
@@ -54,6 +58,7 @@ def _fits(job: Job[Network]) -> str:
     "without-waiting",
     _copied,
     under=tuple(f"{name}{half}" for name in BUFFERLESS for half in ("", ",half")),
+    on=_small,
     fits=_fits,
     orbit=False,
     summary="whole paths, each at the earliest place that is free for all of its hops, in the best of some orders",
