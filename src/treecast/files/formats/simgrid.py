@@ -153,9 +153,9 @@ def network_file(network: Network, model: Model, *, costs: Costs, speed: float) 
     """Return a network as a file for SimGrid, whose nodes do ``speed`` operations in a second.
 
     With half-duplex links both ways share one link. Where ports are counted, all sends of a node go over a link of its own of so
-    many times the rate, and all its receives over another. ``costs`` are those of arcs; parallel arcs are one link of so many
-    times the rate. Raises FormatError when the network has too many nodes for routes between all of them, or when arcs that
-    share a link have different costs, or those that share a port different rates.
+    many times the rate of its fastest arc, and all its receives over another. ``costs`` are those of arcs; parallel arcs are one
+    link of so many times the rate. Raises FormatError when the network has too many nodes for routes between all of them, or
+    when arcs that share a link have different costs.
     """
     if network.nodes > _MOST_NODES:
         raise FormatError(
@@ -178,10 +178,8 @@ def network_file(network: Network, model: Model, *, costs: Costs, speed: float) 
             raise FormatError(
                 f"the arcs between {network.label(u)} and {network.label(v)} share a link, and differ in cost"
             )
-        if model.room and any(ports.setdefault(port, rate_of(of)) != rate_of(of) for port in (f"up{u}", f"down{v}")):
-            raise FormatError(
-                "a port of SimGrid has one rate, and the arcs of a node have several: plan under all-port"
-            )
+        for port in (f"up{u}", f"down{v}"):  # as fast as its fastest arc: a send over another is as slow as that
+            ports[port] = max(ports.get(port, 0.0), rate_of(of))
     if model.room:
         every = (f"{way}{u}" for u in range(network.nodes) for way in ("up", "down"))
         links |= {port: (ports.get(port, rate_of(cost)) * model.room, 0) for port in every}
