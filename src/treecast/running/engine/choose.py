@@ -161,7 +161,7 @@ def schedule_of(operation: Operation) -> "Schedule":
     kind, where, root, messages, survive, model, lengths, by_rank = operation
     straight = COLLECTIVES[kind].one_to_all and where.every_pair_joined and not survive and model == ALL_PORT
     how: dict[str, Any] = {"root": root, "survive": survive, "model": model, "lengths": lengths, "by_rank": by_rank}
-    builder = "direct" if straight else None
+    builder = "breadth-first-tree" if straight else None  # whose branches are one arc long there
     return plan(kind, where, messages=None if lengths is not None else messages, builder=builder, **how)
 
 
