@@ -16,8 +16,16 @@ WORK = 2**29
 """The units of work of a search."""
 HOP = 2**9
 """The units that it takes to find the step of a hop on a machine."""
+_MOST_LOOKS = 2**24
 MET = 0.001
 """The share of a time that nobody searches to gain, where times are no whole steps."""
+
+
+def too_much(arcs: int, ways: int) -> str:
+    """Return that a builder looks at too many arcs for each of its ways, or an empty text."""
+    if arcs * ways <= _MOST_LOOKS:
+        return ""
+    return f"looks at {arcs:,} arcs for each of {ways:,} ways, {_MOST_LOOKS:,} times at most"
 
 
 def affordable(attempts: Iterable[Tried], cost: Callable[[Tried], int]) -> Iterator[Tried]:

@@ -32,7 +32,7 @@ from treecast.plans.ways.trees.packed import tree_set
 from treecast.plans.ways.trees.spanning import breadth_first, pruned
 from treecast.plans.ways.ways import Ways
 from treecast.schedule import Payloads
-from treecast.takes import takes
+from treecast.takes import Takes, takes
 
 CHANGES = 256
 """Changes that are tried, for each two nodes that arcs join, in each tree."""
@@ -48,9 +48,10 @@ _SEEDS = (1, 2, 3)
 def even_ways(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     """Yield the ways of even trees, of data that everybody wants in one copy, and the collective of a message for each tree."""
     some = [(trees, roots) for trees in _TREES if (roots := roots_of(job, trees))]
-    change = _CHANGE * _width(job.network, job.model)
+    width = _width(takes(job.model, job.network)) if some else 1
     every = affordable(
-        product(_SEEDS, some, _DEEPER), lambda each: change * _changes(job.network, job.model, len(each[1][1]))
+        product(_SEEDS, some, _DEEPER),
+        lambda each: _CHANGE * width * _changes(job.network, width, len(each[1][1])),
     )
     for seed, (trees, roots), deeper in every:
         yield of_one_chunk(job, trees, even_trees(job.network, job.model, roots, deeper, seed))
@@ -85,7 +86,7 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
 
     >>> from treecast import network
     >>> from treecast.models import model
-    >>> from treecast.takes import takes
+    >>> from treecast.takes import Takes, takes
     >>> grid = network("mesh:4x4")
     >>> found = even_trees(grid, model("one-port"), [0, 0], 0.1)
     >>> int(found.loads(takes(model("one-port"), grid)).max())
@@ -112,7 +113,7 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
     up = _alike(network, top) if network.relays is None else _past_other_relays(network, top, seed)
     load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
-    count, chance = _changes(network, machine, len(top)), np.random.default_rng(seed)
+    count, chance = _changes(network, _width(wanted), len(top)), np.random.default_rng(seed)
     unit = 4 * max(1.0, float((load / wanted.room).mean())) ** 3
     # a change of cost d is taken with the chance exp(-d / heat): an exponential number above d says it
     cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
@@ -127,14 +128,14 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     return up
 
 
-def _changes(network: Network, machine: Model, trees: int) -> int:
+def _changes(network: Network, width: int, trees: int) -> int:
     """Return how many changes are tried in so many trees: to hear by another cable of the same link is none of a tree."""
-    return min(CHANGES * len(arcs_of(network, single=True).head) * trees, _MOST_CHANGES // _width(network, machine))
+    return min(CHANGES * len(arcs_of(network, single=True).head) * trees, _MOST_CHANGES // width)
 
 
-def _width(network: Network, machine: Model) -> int:
+def _width(wanted: Takes) -> int:
     """Return how many times as much a change has to look at as usual: routes take many links."""
-    return max(1, takes(machine, network).resource.shape[1] // _FEW_TAKEN)
+    return max(1, wanted.resource.shape[1] // _FEW_TAKEN)
 
 
 def _alike(network: Network, top: Ints) -> NDArray[np.int32]:

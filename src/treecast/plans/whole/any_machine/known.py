@@ -30,7 +30,6 @@ from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model
 from treecast.networks import Network
-from treecast.networks.arcs import arcs_of
 from treecast.plans.built import Built, Job
 from treecast.plans.choice import choose, run_builder, serious
 from treecast.plans.entries import builders
@@ -207,10 +206,7 @@ def list_schedule(job: Job[Network]) -> Built:
     makers = MAKERS if few and not job.model.combining and not job.collective.targets else ()
     some = chain.from_iterable(maker(job) for maker, _ in makers)
     dealt = (ways.dealt(small.messages, many) for small, ways in some if not small.owners)
-    if (
-        len(arcs_of(job.network).head) > _MANY_ARCS
-    ):  # a plan for all ports takes long there, and few of many ports fit in a step
-        first = next(dealt, None)
-        if first is not None:
-            return _fewest(job, iter(()), chain([first], dealt))
+    # Of many arcs a plan for all ports takes long, and few of many ports fit in a step.
+    if job.network.arcs > _MANY_ARCS and (first := next(dealt, None)) is not None:
+        return _fewest(job, iter(()), chain([first], dealt))
     return _fewest(job, known_ways(job), dealt)

@@ -9,7 +9,7 @@ from treecast.models import Model
 from treecast.networks import Network
 from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import any_machine
-from treecast.plans.search import HOP, affordable, best_of
+from treecast.plans.search import HOP, affordable, best_of, too_much
 from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
 from treecast.plans.ways.priced_trees import LATER, trees_by_price
 from treecast.plans.ways.ways import Ways
@@ -17,7 +17,6 @@ from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.steps import NEVER
 from treecast.takes import takes
 
-_MOST_WORK = 2**24
 _NEAR = 1.05  # times the fewest steps so far
 _TRIES, _ROOMS = 8, (1, 2, 4)  # orders of the trees; the load at which a resource is full, beside the lower bound
 
@@ -30,9 +29,7 @@ def _fits(job: Job[Network]) -> str:
         return "takes a demand alone around a walk past relays"
     each = (1 if collective.personal else ranks) * (2 if collective.results else 1)
     ways = min(collective.chunks, collective.first_blocks * job.network.ports) * each
-    if ways * job.network.arcs > _MOST_WORK:
-        return f"looks at {job.network.arcs:,} arcs for each of {ways:,} ways, {_MOST_WORK:,} times at most"
-    return ""
+    return too_much(job.network.arcs, ways)
 
 
 @any_machine(

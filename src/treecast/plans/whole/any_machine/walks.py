@@ -38,6 +38,7 @@ from treecast.plans.times.timetable import Timed, listed, soonest, there_and_bac
 from treecast.plans.ways.trees.packed import tree_set
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.any_machine.known import least_steps
+from treecast.plans.whole.one_port.models import at_once
 from treecast.ragged import places, starts
 from treecast.schedule import Claims, Payloads
 from treecast.takes import Takes, takes
@@ -50,16 +51,8 @@ def _no_walk(job: Job[PastRelays]) -> str:
     return "" if len(job.network.walk) else "is for more ranks than routes past relays join one by one"
 
 
-def _takes_turns(job: Job[PastRelays]) -> bool:
-    """Return whether not all ranks can send to the next one at once, or need not, as messages combine."""
-    machine = job.model
-    return machine.combining or machine.half_port or machine.duplex == "half" or machine.partner == "same"
-
-
 def _fits_at_once(job: Job[PastRelays]) -> str:
-    if reason := _no_walk(job):
-        return reason
-    return "is for links, and ports, of full duplex, where a message is one chunk" if _takes_turns(job) else ""
+    return _no_walk(job) or at_once(job)
 
 
 _ON_WALKS: dict[str, Any] = {"on": PastRelays, "walks": True, "under": (), "any_model": True, "alike": True}
@@ -72,7 +65,7 @@ _ON_WALKS: dict[str, Any] = {"on": PastRelays, "walks": True, "under": (), "any_
     summary="to the next rank on a walk around a tree of the relays, all at once: many ranks, in the rows of one",
     **_ON_WALKS,
 )
-def at_once(job: Job[PastRelays]) -> Built:
+def all_at_once(job: Job[PastRelays]) -> Built:
     """Full duplex, where a message is one chunk: M (N - 1) steps, the fewest over one link a rank; an orbit."""
     others, messages = job.network.nodes - 1, job.collective.messages
     pace, around = max(messages, job.model.latency), _around(job.network, 0)
@@ -85,7 +78,7 @@ def at_once(job: Job[PastRelays]) -> Built:
 def _fits(job: Job[PastRelays]) -> str:
     if (reason := _no_walk(job)) or not job.collective.all_source:
         return reason
-    if not _takes_turns(job):
+    if not at_once(job):
         return "is for one root, or where not all can send at once"
     runs = np.count_nonzero(np.diff(job.network.walk) != 1) + 1
     if runs * job.network.nodes > _MOST_RANGES:

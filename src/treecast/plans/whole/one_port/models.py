@@ -1,4 +1,4 @@
-"""The models under which nodes have one port each, and the parts that the builders for them share."""
+"""The models under which nodes have one port each, and the parts that builders for counted ports share."""
 
 from typing import Any
 
@@ -15,6 +15,14 @@ COMBINING_HALF = ("one-port,combining,half",)
 """A message holds any number of chunks, and a node sends or receives."""
 EITHER = (*ONE_PORT, *COMBINING)
 _BYTES_PER_ROW = 300  # while rows of one chunk each are made
+
+
+def at_once(job: Job[Any]) -> str:
+    """Say that a builder is for machines on which nodes send and receive at once, one chunk over an arc."""
+    machine = job.model.normal
+    if machine.combining or machine.duplex == "half" or machine.partner == "same":
+        return "is for links, and ports, of full duplex, where a message is one chunk"
+    return ""
 
 
 def turn(job: Job[Any]) -> int:

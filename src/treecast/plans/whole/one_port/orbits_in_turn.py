@@ -24,7 +24,7 @@ from treecast.plans.search import best_of
 from treecast.plans.times.timetable import list_orbits
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.any_machine.known import for_all_ports, known_builders
-from treecast.plans.whole.one_port.models import ONE_PORT
+from treecast.plans.whole.one_port.models import ONE_PORT, at_once
 from treecast.ragged import starts
 from treecast.schedule import Claims, Rows
 
@@ -44,11 +44,8 @@ def fits(job: Job[Cayley]) -> str:
     )
 
 
-def _fits_machine(job: Job[Cayley]) -> str:
-    machine = job.model
-    if machine.combining or machine.duplex == "half" or machine.normal.partner == "same":
-        return "is for links, and ports, of full duplex, where a message is one chunk"
-    return fits(job)
+def _fits(job: Job[Cayley]) -> str:
+    return at_once(job) or fits(job)
 
 
 @builder(
@@ -59,7 +56,7 @@ def _fits_machine(job: Job[Cayley]) -> str:
     under=ONE_PORT,
     any_model=True,
     alike=True,
-    fits=_fits_machine,
+    fits=_fits,
     summary="the translates of node 0's sends for all ports, in each step as many as nodes have ports",
 )
 def orbits_in_turn(job: Job[Cayley]) -> Built:
