@@ -111,12 +111,16 @@ def test_the_price_of_surviving_is_that_of_the_plan_in_one_copy() -> None:
 
 
 def test_a_plan_by_a_rule_makes_few_calls():
-    """Rules are compared by their claims, and no more is asked of bounds than that the best one is met."""
+    """Rules are compared by their claims, and no more is asked of bounds than that the best one is met.
+
+    How a loop runs is not counted: that depends on how long loops have run before.
+    """
     calls = 0
 
     def count(frame, event, argument):
         nonlocal calls
-        calls += event == "call" and "treecast" in frame.f_code.co_filename
+        file = frame.f_code.co_filename
+        calls += event == "call" and "treecast" in file and not file.endswith("compiled.py")
 
     plan("broadcast", "torus:4x4x4")  # what is imported and kept is there
     sys.setprofile(count)

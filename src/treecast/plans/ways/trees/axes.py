@@ -104,6 +104,7 @@ def centred(gap: Ints, side: Ints | int) -> Ints:
 
 
 def _grid(network: Network) -> Grid:
-    if network.grid is None:
+    grid = network.grid
+    if grid is None:
         raise NetworkError(f"{network.spec} has no coordinates: trees of axes are for a mesh or torus")
-    return network.grid
+    return grid
