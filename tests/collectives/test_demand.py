@@ -202,8 +202,6 @@ def test_what_is_none_on_a_network():
         Collective("demand", 4, 1)
     with pytest.raises(PlanError, match="leave root, targets and lengths out"):
         treecast.plan({0: [1]}, "ring:4", root=2)
-    with pytest.raises(PlanError, match="a demand has 1 copy, not 2"):
-        treecast.bounds({0: [1]}, "ring:4", copies=2)
 
 
 def test_without_a_way():

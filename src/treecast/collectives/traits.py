@@ -41,6 +41,11 @@ def one_to_some(kind: Kind) -> bool:
     return (kind.blocks, kind.starts, kind.ends) == ("one", "root", "targets")
 
 
+def of_classes(kind: Kind) -> bool:
+    """Return whether it is a demand, whose classes say who has and who wants what."""
+    return kind.blocks == "class"
+
+
 def one_with_each(kind: Kind) -> bool:
     """Return whether one node deals out, or collects, blocks of different lengths, which go one way each."""
     return kind.one_way

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from treecast.against import Against, apart
 from treecast.collectives import Collective
 from treecast.collectives.checks import check_reach
@@ -99,10 +101,13 @@ def _rungs(
         return Climb(Problem(collective, network, 1, model), known=nothing)
     if copies > 1 and collective.sums:
         raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
-    if copies > 1 and collective.demand is not None:
-        raise PlanError(f"a demand has 1 copy, not {copies}: copies are for data that one node, or every node, has")
+    given = f"for {copies} {apart(against)} paths" if copies > 1 else ""
     if not model.routing:
         _check_ways(collective, network, copies)
+    if copies > 1 and collective.demand is not None:
+        # what goes over one way is a chunk of its own: whoever wants a chunk gets x of them; where messages combine, with it
+        times = 1 if model.combining else copies
+        collective, copies = Collective.of_demand(network, collective.demand.named(network).times(times)), 1
     if (
         network.past_routes is not None
         and model.buffered
@@ -111,11 +116,11 @@ def _rungs(
         model = replace(model, ports=network.past_routes.ports)  # however many routes begin with each link
     if network.past_routes is not None and not network.past_routes.mirrored:
         model = replace(model, duplex="full")  # the arcs there and back are no links
-    job, given = Problem(collective, network, copies, model, against=against), f"for {copies} {apart(against)} paths"
-    if (model.combining or sparing) and not collective.personal and not model.routing:
+    job = Problem(collective, network, copies, model, against=against)
+    if copies > 1 and (model.combining or sparing) and not collective.personal and not model.routing:
         job = replace(job, copies=1, faults=copies - 1, against="nodes")
         given = f"if any {copies - 1} of the nodes and links may fail"
-    return Climb(job, given if copies > 1 else "")
+    return Climb(job, given)
 
 
 def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Bound]:
@@ -150,13 +155,15 @@ def _check_ways(collective: Collective, network: Network, copies: int) -> None:
         return
     along = network.reversed() if collective.direction == "to" else network
     degree = along.degree_at(collective.root)
-    if collective.all_source and not network.seen_alike and network.nodes <= distances.LISTED:
+    if collective.demand is not None:
+        along = network.reversed()
+        degree = min(along.degree_at(node) for node in np.unique(collective.demand.want).tolist())
+    elif collective.all_source and not network.seen_alike and network.nodes <= distances.LISTED:
         # those that send, and those that hear: some may do neither
         ends = collective.addressed()[1:] if collective.personal else (network.ranks, network.ranks)
         counted = zip((network, network.reversed()), ends, strict=True)
         degree = min(int(distances.degrees(where)[nodes].min(initial=copies)) for where, nodes in counted)
     if copies > degree:
         end = "lead to" if along is not network else "leave"
-        raise PlanError(
-            f"{copies} copies need {copies} disjoint paths, but {degree} arcs {end} the root, or some source, on {network.spec}"
-        )
+        of = "the root, or some source," if collective.demand is None else "some wanter"
+        raise PlanError(f"{copies} copies need {copies} disjoint paths, but {degree} arcs {end} {of} on {network.spec}")

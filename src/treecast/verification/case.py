@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import find_kind
+from treecast.collectives import Collective, find_kind
 from treecast.description import spell_range
 from treecast.errors import ScheduleError
 from treecast.models import Model
@@ -285,13 +285,19 @@ class Case:
         return int(np.unique(ways[tree >= 0], return_counts=True)[1].max(initial=0))
 
     def by_root(self) -> "Iterator[Case]":
-        """Yield for each root its own part: of a collective in which all nodes spread data a broadcast, of an orbit its part."""
+        """Yield for each root its own part: of a collective in which all nodes spread data a broadcast, of an orbit its part.
+
+        Of a demand without sums each class is a part.
+        """
         # 1. Which chunks are of which root.
-        rows, part = self.rows, self.part
+        rows, part, demand = self.rows, self.part, self.part.demand
         if self.schedule.orbit:
             kind, roots = part.kind, np.array(self.schedule.roots)
             begin, sizes = np.arange(len(roots)) * part.chunks, np.full(len(roots), part.messages)
             table = rows.payloads.within_blocks(part.chunks)
+        elif demand is not None:
+            kind, roots, begin, sizes = part.kind, np.arange(len(demand)), part.begins(), demand.size
+            table = rows.payloads.within_blocks_of(part)
         else:
             kind, roots = find_kind("broadcast").name, np.arange(self.nodes)
             begin, sizes = part.begins(), part.sizes()
@@ -300,7 +306,8 @@ class Case:
         # 2. Rows cut by root: each part is a row of its own, which begins later by what went before it.
         row, entry = explode(table.start, rows.payload)
         first, stop, pace = table.first[entry], table.stop[entry], rows.pace[row]
-        root = first // part.chunks if self.schedule.orbit else part.source_of(first)
+        of = part.place_of(first)[0] if demand is not None else part.source_of(first)
+        root = first // part.chunks if self.schedule.orbit else of
         first, stop = first - begin[root], stop - begin[root]
         columns = {name: column[row] for name, column in rows.columns().items()}
         # chunks of other roots in the row went before
@@ -314,9 +321,14 @@ class Case:
                 continue
             mine = order[ends[i] : ends[i + 1]]
             own = {name: column[mine] for name, column in columns.items()} | {"payload": np.arange(len(mine))}
+            if demand is None:
+                own_part = replace(part, kind=kind, root=node, messages=messages, lengths=None)
+            else:
+                network = self.schedule.network
+                own_part = Collective.of_demand(network, demand.take(np.array([node])).named(network))
             schedule = replace(
                 self.schedule,
-                collective=replace(part, kind=kind, root=node, messages=messages, lengths=None),
+                collective=own_part,
                 rows=Rows.of(Payloads.of_ranges(first[mine], stop[mine]), **own),
                 orbit=False,
                 claims=None,

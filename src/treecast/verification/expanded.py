@@ -10,6 +10,7 @@ from math import comb
 
 import numpy as np
 
+from treecast.collectives import Collective
 from treecast.models import Model
 from treecast.networks.past_relays import straight_of
 from treecast.schedule import Schedule
@@ -234,51 +235,48 @@ def _check_sums(plain: Schedule, sends: list[Send], late: Late, broken: Break) -
 def _check_copies(plain: Schedule, sends: list[Send], late: Late, broken: Break) -> int:
     """Check that every chunk reaches every node over enough disjoint paths of trees; return the greatest length of a way."""
     collective, label = plain.collective, plain.network.label
-    # of (root of the chunk, or the chunk where it is personal; tree; node)
+    # of (root of the chunk, or the chunk where it is personal, or its class; tree; node)
     source: dict[tuple[int, int, int], int] = {}
     by: dict[tuple[int, int, int], int] = {}  # the port
     when: dict[tuple[int, int, int], int] = {}  # of (tree, chunk, node)
     trees_of: dict[int, set[int]] = defaultdict(set)
-
-    def root_of(chunk: int) -> int:
-        return int(collective.source_of(chunk))
-
     if collective.sums:
         return _depth_of_sums(plain, sends)
 
-    # 1. By which way each chunk comes to each node in each tree.
+    # 1. Which chunks go by the same trees, who has each, and who wants it.
+    ends = [_ends_of(collective, chunk) for chunk in range(collective.chunks)]
+    # 2. By which way each chunk comes to each node in each tree.
     for step, src, dst, port, tree, chunk, row in sends:
         if tree >= 0:
-            key = chunk if collective.personal else root_of(chunk)
+            key = ends[chunk][0]
             # one source in a tree, or its ways would not be known
             if source.setdefault((key, tree, dst), src) != src:
                 broken("copies", row, f"row {row}: a second source of {label(dst)} in tree {tree}")
             by.setdefault((key, tree, dst), port)
             when.setdefault((tree, chunk, dst), step + late(src, dst))
             trees_of[chunk].add(tree)
-    # 2. It was there by the same tree before it went on.
+    # 3. It was there by the same tree before it went on.
     for step, src, _, _, tree, chunk, row in sends:
-        if tree >= 0 and src != root_of(chunk) and when.get((tree, chunk, src), step + 1) > step:
+        if tree >= 0 and src not in ends[chunk][1] and when.get((tree, chunk, src), step + 1) > step:
             broken("copies", row, f"row {row}: {label(src)} has not got chunk {chunk} by way of tree {tree}")
-    # 3. The ways of each chunk to each node that wants it: enough of them, and apart.
+    # 4. The ways of each chunk to each node that wants it: enough of them, and apart.
     deepest, relays = 0, set(collective.relays)
-    for chunk in range(collective.chunks):
-        root = root_of(chunk)
-        every = collective.targets or collective.ranks.tolist()
-        for node in [int(collective.destination_of(chunk))] if collective.personal else every:
-            if node == root or root in relays or node in relays:
+    for chunk, (key, holders, wanters) in enumerate(ends):
+        for node in wanters:
+            if node in holders or relays & {node, *holders}:
                 continue
             ways: list[list[int]] = []
             needs: list[set[object]] = []
             for tree in sorted(trees_of[chunk]):
                 if (tree, chunk, node) in when:
                     way = [node]
-                    key = chunk if collective.personal else root
                     # a circle of sources has an end, too
-                    while way[-1] != root and len(way) <= plain.network.nodes and (key, tree, way[-1]) in source:
+                    while way[-1] not in holders and len(way) <= plain.network.nodes and (key, tree, way[-1]) in source:
                         way.append(source[key, tree, way[-1]])
                     ways.append(way)
-                    needs.append(_needs(plain.against, way, [by.get((key, tree, v), -1) for v in way[:-1]]))
+                    used = _needs(plain.against, way, [by.get((key, tree, v), -1) for v in way[:-1]])
+                    # of several holders one may die
+                    needs.append(used | {way[-1]} if len(holders) > 1 and plain.against == "nodes" else used)
                     deepest = max(deepest, len(way) - 1)
             if len(ways) < plain.copies:
                 broken("copies", -1, f"chunk {chunk} reaches {label(node)} by {len(ways)} trees, not {plain.copies}")
@@ -287,6 +285,18 @@ def _check_copies(plain: Schedule, sends: list[Send], late: Late, broken: Break)
                 if one & other:
                     broken("copies", -1, f"two paths of chunk {chunk} to {label(node)} meet")
     return deepest
+
+
+def _ends_of(collective: Collective, chunk: int) -> tuple[int, set[int], list[int]]:
+    """Return a number for the chunks that have trees together with one, who has it at first, and who wants it."""
+    if collective.demand is not None:
+        number = int(collective.place_of(chunk)[0])
+        ((_, (holders,), wanters),) = collective.demand.take(np.array([number])).numbered()
+        return number, {*holders}, [*wanters]
+    root = int(collective.source_of(chunk))
+    if collective.personal:
+        return chunk, {root}, [int(collective.destination_of(chunk))]
+    return root, {root}, [*collective.targets] or collective.ranks.tolist()
 
 
 def _needs(against: str, way: list[int], ports: list[int]) -> set[object]:

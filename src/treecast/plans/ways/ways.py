@@ -90,8 +90,8 @@ class Ways:
         return -(-sends // wanted.room)
 
     def to(self, wanted: NDArray[np.bool_]) -> "Ways":
-        """Return the hops to wanted nodes, and all that these wait for. ``wanted``: bool (N,)."""
-        kept = wanted[arcs_of(self.network).head[self.arc]]
+        """Return some hops, and all that these wait for. ``wanted``: bool (hops,)."""
+        kept = wanted.copy()
         # what is kept needs those before it: until nothing new is needed
         while (more := ~kept[self.before] & kept[self.after]).any():
             kept[self.before[more]] = True

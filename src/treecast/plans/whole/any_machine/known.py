@@ -21,6 +21,7 @@ from treecast.collectives.traits import (
     all_to_all,
     each_to_each,
     of_any_length,
+    of_classes,
     one_to_all,
     one_to_each,
     one_to_some,
@@ -30,6 +31,7 @@ from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.plans.built import Built, Job
 from treecast.plans.choice import choose, run_builder, serious
 from treecast.plans.entries import builders
@@ -37,6 +39,7 @@ from treecast.plans.registry import Builder, any_machine, every_port
 from treecast.plans.request import schedule_of
 from treecast.plans.search import MET, best_of
 from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
+from treecast.plans.ways.classes_apart import broadcasts_of
 from treecast.plans.ways.even_trees import CHANGES, even_ways, grown_ways, ways_about_nodes
 from treecast.plans.ways.ways import Ways
 from treecast.steps import NEVER
@@ -74,6 +77,8 @@ def known_builders(job: Job[Any]) -> list[Builder]:
 def no_ways(job: Job[Any]) -> str:
     """Return why a job has no ways that could be timed, or an empty text."""
     collective, network = job.collective, job.network
+    if collective.demand is not None:
+        return _lacks_copies(job) or next(filter(None, (no_ways(each.job) for each in broadcasts_of(job))), "")
     if job.model.arcs and job.copies == 1:
         return "times ways that heed no gaps and delays of arcs, which others do in one copy"
     pairs = network.rank_count * job.copies * (network.rank_count if collective.all_source else 1)
@@ -90,13 +95,28 @@ def no_ways(job: Job[Any]) -> str:
     return f"times a plan for all ports: {first.why_not(free)}"
 
 
+def _lacks_copies(job: Job[Any]) -> str:
+    """Return why a demand is none of which list schedules make several copies, or an empty text."""
+    demand = job.collective.classes[0]
+    if job.copies == 1 or demand.sums:
+        return "times several copies of a demand, which has no sums then"
+    holders = np.diff(demand.holders)
+    few = holders[(holders > 1) & (holders < job.copies)]
+    if len(few) and job.against == "nodes":
+        return f"sends {job.copies} copies of what one node holds, or {job.copies} at least: some chunks have {few[0]} holders"
+    return ""
+
+
 def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
     """Yield the ways of plans for all ports, the best first; the others where they have few hops.
 
-    Beside each its collective, where its builder chose that.
+    Beside each its collective, where its builder chose that. The classes of a demand go the best ways of each broadcast.
     """
+    if job.collective.demand is not None:
+        yield Ways.joined([each.of_demand(next(known_ways(each.job))[0]) for each in broadcasts_of(job)]), None
+        return
     free, scale = for_all_ports(job), job.collective.messages if job.model.combining else 1
-    known, every = known_builders(free), np.arange(int(job.network.nodes))
+    known = known_builders(free)
     chosen, made = choose(free, known)
     for entry in [chosen, *(entry for entry in known if entry != chosen)]:
         try:
@@ -107,7 +127,7 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
                 raise PlanError(str(error)) from None
             continue
         if job.collective.targets:
-            found = found.to(np.isin(every, job.collective.targets))
+            found = found.to(np.isin(arcs_of(job.network).head[found.arc], job.collective.targets))
         yield found, built.collective and _scaled(built.collective, scale)
         if len(found) > (_FEW_TOGETHER if job.model.combining else _FEW):
             return
@@ -191,6 +211,7 @@ def least_steps(job: Job[Any]) -> int:
     of_any_length(all_to_all),
     of_any_length(each_to_each),
     sums_for_all,
+    of_classes,
     by_root=True,
     most_copies=every_port,
     summary="the trees and paths of the best plan for all ports, or trees of even loads, timed anew",
@@ -203,7 +224,8 @@ def list_schedule(job: Job[Network]) -> Built:
     It is not proved how near the bound this is: each schedule shows it.
     """
     many, few = job.collective.messages, job.collective.chunks * job.network.nodes <= _FEW
-    makers = MAKERS if few and not job.model.combining and not job.collective.targets else ()
+    plain = not job.model.combining and not job.collective.targets and job.collective.demand is None
+    makers = MAKERS if few and plain else ()
     some = chain.from_iterable(maker(job) for maker, _ in makers)
     dealt = (ways.dealt(small.messages, many) for small, ways in some if not small.owners)
     # Of many arcs a plan for all ports takes long, and few of many ports fit in a step.
