@@ -36,6 +36,10 @@ assert comm.allreduce(1) == 4
 if len(sys.argv) > 1:
     if comm.rank == int(sys.argv[1]):
         os.kill(os.getpid(), signal.SIGKILL)
+    # what rank 2 has rank 3 has, too, and whatever rank 2 would pass on comes another way
+    copied = treecast.plan([([2, 3], [0, 1], 2), (0, [1, 2, 3], 1)], "complete:4", survive=1)
+    for _ in range(2):
+        assert carry(comm, copied, [40_000, 30], None)
     with pytest.raises(DeliveryError, match=f"run: rank {sys.argv[1]} failed"):
         carry(comm, plans[0], [40_000] * len(plans[0].collective.demand), None)
     assert comm.allreduce(1) == 3

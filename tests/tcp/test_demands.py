@@ -119,9 +119,9 @@ def test_wrong_arguments_are_an_error_at_all_ranks(says):
     )
 
 
-def dies(frame):
+def dies(frame, plan=None):
     """Six ranks on a path, of which rank 2 dies at a frame of the call: what the others say, and what the next call brings."""
-    plan = treecast.plan([([0, "+", 2, "+", 4], [1, 3], 4), (5, [0, 3], 3)], "path:6")
+    plan = plan or treecast.plan([([0, "+", 2, "+", 4], [1, 3], 4), (5, [0, 3], 3)], "path:6")
     lengths = [20_000, 30]
 
     def program(comm):
@@ -150,6 +150,27 @@ def test_a_death_in_the_call_is_one_error_at_all_that_live_or_none(frame):
     kind, said, after = living[0]
     assert after == 5
     assert kind is None or (kind is DeliveryError and "rank 2 failed" in said), found
+
+
+@pytest.mark.parametrize("frame", [1, 3, 5, 7, 9, 11])
+@pytest.mark.parametrize("holders", [[2, 5], [4, 5]])  # who dies holds a class, or passes it on
+def test_a_plan_in_two_copies_brings_all_whoever_dies_in_the_call(holders, frame):
+    plan = treecast.plan([(holders, [0, 1, 3], 3), (0, [2, 4, 5], 2)], "complete:6", model="one-port", survive=1)
+    found = dies(frame, plan)
+    assert isinstance(found[2], DeathError)
+    assert found[:2] + found[3:] == [(None, "", 5)] * 5
+
+
+def test_a_plan_in_two_copies_goes_on_without_a_rank_that_has_failed():
+    plan = treecast.plan([([2, 3], [0, 1], 2), (0, [1, 2, 3], 1)], "complete:4", survive=1)
+
+    def program(comm):
+        if comm.rank == 2:
+            raise DeathError
+        comm.Barrier()
+        return [carry(comm, plan, [8, 5], None) for _ in range(3)]
+
+    assert [run_ranks(4, program, survive=1)[rank] for rank in (0, 1, 3)] == [[True] * 3] * 3
 
 
 def test_a_plan_with_a_rank_that_has_failed_is_an_error_at_all():

@@ -1,8 +1,8 @@
 """The plan of a demand, carried out on the buffers of its ranks, over any transport.
 
 Each rank tells the others how long its classes are: so who only passes them on knows it, too, and ranks that disagree all learn
-so. Then each does its part. A call in which some living rank lacks data in the end is an error at all: the plan has no ways
-around the dead.
+so. Then each does its part. A plan of several copies has ways around fewer dead ranks. A call in which some living rank lacks
+data in the end is an error at all.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -75,7 +75,7 @@ def job_of(ours: Caller, lane_of: Callable[[Group], Lane], plan: Any, ends: tupl
         return Given(parts, sum(len(each.piece) for each in every), finish, words, how.bits if demand.sums else "")
 
     def carry(call: Call, given: Given) -> tuple[None, Failed]:
-        _carry(call, lane_of(call.group), plan, given.parts[0])
+        _carry(call, lane_of, plan, given.parts[0])
         if given.finish is not None:
             given.finish()
         return None, ()
@@ -134,7 +134,7 @@ def _part(plan: Schedule, rank: int, tags: int) -> tuple[Schedule, tuple[Transfe
     return program, transfers_of(program, rank, tags), sums_at(program, rank)
 
 
-def _carry(call: Call, lane: Lane, plan: Schedule, buffers: DemandBuffers) -> None:
+def _carry(call: Call, lane_of: Callable[[Group], Lane], plan: Schedule, buffers: DemandBuffers) -> None:
     """Tell how long classes are, and do this rank's part in memory of its own."""
     rank, collective, sums = call.group.rank, plan.collective, plan.collective.sums
     own = digest_of(plan).encode()
@@ -142,8 +142,8 @@ def _carry(call: Call, lane: Lane, plan: Schedule, buffers: DemandBuffers) -> No
         other != own for _, other in call.run(tell_all(call.group, own))
     ):  # little data of MPI's has no digest with it
         call.find_unlike()
-    lengths, item = _lengths(call, buffers)
-    program, transfers, (missing, results) = _part(plan, rank, lane.tags)
+    lengths, item = _lengths(call, buffers, plan.copies)
+    program, transfers, (missing, results) = _part(plan, rank, lane_of(call.group).tags)
     # Chunk c lies in memory[bounds[c] : bounds[c + 1]].
     # chunks are cut between entries, not inside of one
     bounds: list[int] = (layout_at(program, rank, [size // (item or 1) for size in lengths]).bounds * item).tolist()
@@ -167,38 +167,50 @@ def _carry(call: Call, lane: Lane, plan: Schedule, buffers: DemandBuffers) -> No
     # this rank contributes nothing, so that the first contribution is copied.
     held, bare = (chunk for chunk in given if chunk >= sums), missing.keys() - given
     wanted = {c for a, b in ranges_at(collective.wanted(), rank) for c in range(a, b)}
-    call.run(_bring(call.group, lane, transfers, Part(view, held, missing, results, add, bare=bare), wanted))
+    part = Part(view, held, missing, results, add, bare=bare)
+
+    def lacks() -> bool:
+        members = call.group.agreement.members
+        gone = call.group.size - len(members)
+        # the lane numbers those that live
+        left = tuple(each._replace(peer=members.index(each.peer)) for each in transfers if each.peer in members)
+        return gone >= plan.copies or not wanted <= lane_of(call.group).carry(left, part, Turns()).held
+
+    call.run(_bring(call.group, lacks))
     for number, data in buffers.wanted.items():
         data[:] = whole(number)
 
 
-def _lengths(call: Call, buffers: DemandBuffers) -> tuple[list[int], int]:
+def _lengths(call: Call, buffers: DemandBuffers, copies: int) -> tuple[list[int], int]:
     """Return the bytes of each class, and of an entry, as ranks tell them. Raises PlanError at all, where some disagree."""
-    classes, ranks = len(buffers.demand), range(call.group.size)
+    classes = len(buffers.demand)
     #   bytes of class 0 | of class 1 | ... | bytes of an entry      int64 each, -1: this rank does not know it
     mine = np.full(classes + 1, _UNTOLD, np.int64)
     mine[-1] = buffers.item or _UNTOLD
     for number, data in (*buffers.given.items(), *buffers.wanted.items()):
         mine[number] = len(data)
     said = dict(call.run(tell_all(call.group, mine.tobytes())))
-    if gone := [rank for rank in ranks if rank not in said]:
+    if len(gone := [rank for rank in range(call.group.size) if rank not in said]) >= copies:
         raise DeliveryError(_failed(gone))
+    ranks = sorted(said)
     table: Ints = np.array([np.frombuffer(said[rank], np.int64) for rank in ranks])
     most = table.max(axis=0)
     # All ranks have the same table, so all find the same difference, and raise alike.
     other, number = np.nonzero((table != most) & (table != _UNTOLD))
     if len(number):
-        k, rank, first = int(number[0]), int(other[0]), int(np.argmax(table[:, number[0]]))
+        k, at, first = int(number[0]), int(other[0]), int(np.argmax(table[:, number[0]]))
         what = f"class {k + 1}" if k < classes else "an entry"
-        raise PlanError(f"{what} has {most[k]:,} bytes at rank {first}, and {table[rank, k]:,} at rank {rank}")
+        raise PlanError(
+            f"{what} has {most[k]:,} bytes at rank {ranks[first]}, and {table[at, k]:,} at rank {ranks[at]}"
+        )
     return most[:-1].tolist(), max(int(most[-1]), 0)
 
 
-def _bring(group: Group, lane: Lane, transfers: tuple[Transfer, ...], part: Part, wanted: set[int]) -> Steps[None]:
+def _bring(group: Group, lacks: Callable[[], bool]) -> Steps[None]:
     """Do this rank's part, and end the call as one. Raises DeliveryError at all that live where some lack data."""
     gone = set(range(group.size)) - set(group.agreement.members)
     # This rank lacks something. Any rank's lack is said under its own number, which ends the call for all.
-    if gone or not wanted <= lane.carry(transfers, part, Turns()).held:
+    if lacks():
         group.lack(group.rank)
     try:
         yield from group.settle(Shape("run"))
