@@ -25,37 +25,51 @@ def _count(a, weight, resource, load, price, steep, room):
 
 
 @njit
-def _nearest(first, leaving, end, resource, price, later, telling, hears, told, wanted, cost, via):
+def _nearest(first, leaving, end, resource, price, later, telling, hears, told, wanted, cost, via, front):
     """Return the wanted node that is cheapest to reach from a tree, -1 if none is; ``via``: by which arc to come to each node.
 
     ``hears``: the step in which each node of the tree has it, -1 for the others; ``told``: for how long it passes it on.
 
-    Dijkstra's search without a heap: O(N²), and each arc once.
+        front = [ nodes that are reached, and whose arcs are still to be looked at | … ]
+                  0 … count-1
+
+    Dijkstra's search without a heap: each node looks through the front, and each arc is looked at once. Nodes of the tree all of
+    whose arcs lead back into it help nobody, and are left out.
     """
-    nodes, (ports, gap, delay) = len(cost), telling
-    done = np.zeros(nodes, np.bool_)
-    for v in range(nodes):
-        via[v] = -1
-        # who has it costs as much as it tells late: the sooner it can tell, the cheaper
-        cost[v] = later * (hears[v] + (told[v] // ports if ports else 0)) if hears[v] >= 0 else _FAR
-    while True:
-        u = -1
-        for v in range(nodes):
-            if not done[v] and cost[v] < _FAR and (u < 0 or cost[v] < cost[u]):
-                u = v
-        # unreachable, or the cheapest wanted node that is not in the tree yet
-        if u < 0 or (wanted[u] and hears[u] < 0):
+    count, (ports, gap, delay) = 0, telling
+    for v in range(len(cost)):
+        via[v], cost[v] = -1, _FAR
+        for i in range(first[v], first[v + 1] if hears[v] >= 0 else first[v]):
+            if hears[end[leaving[i]]] < 0:
+                # who has it costs as much as it tells late: the sooner it can tell, the cheaper
+                cost[v] = later * (hears[v] + (told[v] // ports if ports else 0))
+                front[count] = v
+                count += 1
+                break
+    while count > 0:
+        at = 0
+        for i in range(1, count):
+            v, u = front[i], front[at]
+            if cost[v] < cost[u] or (cost[v] == cost[u] and v < u):
+                at = i
+        u = front[at]
+        if wanted[u]:  # the cheapest that is not in the tree yet
             return u
-        done[u] = True
+        count -= 1
+        front[at] = front[count]
         for i in range(first[u], first[u + 1]):
             a = leaving[i]
             v = end[a]
-            if hears[v] < 0 and not done[v]:  # arcs back into the tree help nobody
+            if hears[v] < 0:  # arcs back into the tree help nobody
                 new = cost[u] + later * delay[a]
                 for j in range(resource.shape[1]):
                     new += price[resource[a, j]] * gap[a]
-                if new < cost[v]:
+                if new < cost[v]:  # no node that has left the front: those cost no more than u
+                    if via[v] < 0:
+                        front[count] = v
+                        count += 1
                     cost[v], via[v] = new, a
+    return -1
 
 
 @njit(
@@ -86,7 +100,7 @@ def grow(
     price = np.full(len(load), math.exp(-10.0))
     hears, told = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     wanted, cost, via = np.empty(nodes, np.bool_), np.empty(nodes), np.empty(nodes, np.int64)
-    way = np.empty(nodes, np.int64)
+    way, front = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     for turn in range(passes):
         for i in range(trees):
             t = order[turn, i]
@@ -119,6 +133,7 @@ def grow(
                     wanted,
                     cost,
                     via,
+                    front,
                 )
                 if v < 0:
                     return i
