@@ -286,6 +286,8 @@ def events_of(schedule: "Schedule", costs: Costs, bounds: Ints) -> SendEvents:
 
     ``bounds``: where each chunk begins, and the end of the last, in bytes. Raises ScheduleError when there are too many sends.
     """
+    from treecast.schedule.kernels.clock import time_messages
+
     lengths, messages = np.diff(bounds), _messages(schedule)
     length = lengths[messages.chunk % max(len(lengths), 1)]  # a finished sum is as long as its sum
     size = np.add.reduceat(length, messages.start[:-1]) if len(messages.step) else np.zeros(0)
@@ -294,8 +296,6 @@ def events_of(schedule: "Schedule", costs: Costs, bounds: Ints) -> SendEvents:
     # beyond the first step, as long as the send keeps its ports
     delay += (late - 1) * lasts
     taken = _taken(schedule, messages)
-    # when each resource is free, and ``there`` when each chunk is at each node
-    free = np.zeros(int(taken.max(initial=-1)) + 1)
     owners = np.repeat(np.arange(len(messages.step)), np.diff(messages.start))
     held_by = messages.src[owners] * schedule.collective.chunks + messages.chunk
     brought_to = messages.dst[owners] * schedule.collective.chunks + messages.chunk
@@ -303,24 +303,11 @@ def events_of(schedule: "Schedule", costs: Costs, bounds: Ints) -> SendEvents:
     finished = (messages.chunk >= sums) & ~np.isin(held_by, brought_to)
     held_by = np.where(finished, held_by - sums, held_by)
     keys, places = np.unique(np.concatenate([held_by, brought_to]), return_inverse=True)
-    source, target = places[: len(owners)], places[len(owners) :]
-    there = np.full(len(keys), np.nan)  # when a chunk has arrived at a node; NaN: it was there from the start
+    # when each resource is free, and when a chunk has arrived at a node; -1: it was there from the start
+    free, there = np.zeros(int(taken.max(initial=-1)) + 1), np.full(len(keys), -1.0)
     begin, end = np.zeros((2, len(messages.step)))
-    # messages of one step, together: none of them waits for another
-    first = [*np.flatnonzero(np.diff(messages.step, prepend=-1)).tolist(), len(messages.step)]
-    for these in map(slice, first, first[1:]):
-        inside = slice(int(messages.start[these.start]), int(messages.start[these.stop]))
-        ready = np.nan_to_num(there[source[inside]])
-        begins = np.maximum.reduceat(ready, messages.start[these.start : these.stop] - inside.start)
-        begins = np.maximum(begins, free[taken[these]].max(axis=1))
-        # a resource is taken until its last send is over
-        np.maximum.at(free, taken[these], (begins + lasts[these])[:, None])
-        begin[these], end[these] = begins, (ends := begins + delay[these])
-        arrived = ends[owners[inside] - these.start]
-        adds = messages.chunk[inside] < sums
-        # a sum is there when its last contribution is; NaN counts as nothing
-        np.fmax.at(there, target[inside][adds], arrived[adds])
-        np.fmin.at(there, target[inside][~adds], arrived[~adds])  # a chunk when its first copy is
+    columns = (messages.start, places[: len(owners)], places[len(owners) :], messages.chunk < sums)
+    time_messages(messages.step, *columns, taken, lasts, delay, there, free, begin, end)
     return SendEvents(messages.step, messages.src, messages.port, messages.chunk[messages.start[:-1]], begin, end)
 
 
