@@ -233,10 +233,17 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
     whole = [np.rint(level * y / y.max()) for y in several for level in _LEVELS]
     # sums: their owner may be where that costs least
     chosen = collective.traits.results and collective.all_source and collective.demand is None
-    owed = [_by_best_owner(demands, network, y[taken].sum(axis=1) * gap) if chosen else ask(y)[0] for y in whole]
     sold = [int((rooms * y).sum()) for y in whole]
-    paid = [(Fraction(int(owed[i]), sold[i]), i) for i in range(len(whole)) if sold[i]]
-    most, at = max(paid, key=lambda pair: pair[0])
+    paid = [(Fraction(int(ask(y)[0]), sold[i]), -i) for i, y in enumerate(whole) if sold[i]]
+    most, at = max(paid)
+    if chosen:
+        most = Fraction(-1)
+        for more, i in sorted(paid, reverse=True):
+            if more < most:  # by the best owner no other costs more: it is one of all, which cost so much
+                break
+            owed = _by_best_owner(demands, network, whole[-i][taken].sum(axis=1) * gap)
+            most, at = max((most, at), (Fraction(int(owed), sold[-i]), i))
+    at = -at
     return Prices(whole[at].astype(np.int64), rooms, taken, gap, int(most * sold[at]), sold[at])
 
 
