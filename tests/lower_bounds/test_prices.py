@@ -7,13 +7,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.oracles.prices import cheapest_steiner, cheapest_tree, most_sold
-from treecast import bounds, plan
+from treecast import bounds, plan, verify
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import NetworkError
-from treecast.lower_bounds import schedule_bounds
+from treecast.lower_bounds import best, schedule_bounds
 from treecast.lower_bounds.kernels.prices import paths, trees
 from treecast.lower_bounds.one_port import senders
 from treecast.lower_bounds.prices import best_prices
+from treecast.lower_bounds.proof import of_bounds
 from treecast.models import model
 from treecast.networks import network
 from treecast.networks.arcs import arcs_of, sorted_arcs
@@ -174,3 +175,16 @@ def _grown(place, held):
     for u in held:
         found = {some | {int(v)} for some in found for v in place.neighbors(u)} | found
     return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "more", "least"), [("scatter", "tree:2,3", {"root": 3}, 23), ("allgather", "debruijn:2,3", {}, 14)]
+)
+def test_both_nodes_of_a_link_are_paid_where_each_has_one_partner(kind, spec, more, least):
+    schedule = plan(kind, spec, model="one-port,partner", **more)
+    found = verify(schedule)
+    assert found.holds
+    assert best(list(found.bounds), "steps").value == least <= schedule.steps
+    proof = of_bounds(found.bounds, schedule.collective, schedule.network, 1, schedule.model)
+    assert proof is not None
+    assert proof.steps == least

@@ -16,6 +16,7 @@ CLASHES = {
     "all-port": lambda one, other: one == other,
     "all-port,half": lambda one, other: set(one) == set(other),
     "one-port": lambda one, other: one[0] == other[0] or one[1] == other[1],
+    "one-port,partner": lambda one, other: bool(set(one) & set(other)) and one != other[::-1],
     "one-port,half": lambda one, other: bool(set(one) & set(other)),
 }
 """Of each machine, which two arcs, or which arc twice, one step cannot use. A step uses any arcs of which no two clash."""

@@ -12,6 +12,9 @@ each times its room. By the duality of linear programs the best prices give the 
 messages and one copy. Multiplicative weights come near them in a few turns (Garg & Könemann 2007); as small whole numbers they
 are a proof of their own, which nobody has to trust the search for.
 
+*One partner.* Where a node has one partner in a step, a step is a matching of links. So both sends over a link cost as much as
+its two nodes together, shared in any way: with one root, the arc that leads on pays all of it.
+
 *By steps.* In step t of the data of one root, only arcs whose tail is t arcs or fewer from the root carry anything, and
 with one port no more than k(t) nodes send. So the sends of T steps cost Y(0) + … + Y(T-1) at most.
 """
@@ -184,7 +187,10 @@ def priced(job: Problem) -> Prices | None:
     most = _MOST_OF_PATHS if kind.personal or collective.demand is not None else _MOST_ARCS
     if model.combining or model.routing or job.faults or network.arcs * roots > most:
         return None
-    return best_prices(network, replace(collective, messages=1, owners=()), model)
+    one = replace(collective, messages=1, owners=())
+    found = [best_prices(network, one, each) for each in dict.fromkeys((model, replace(model, partner="any")))]
+    several = (prices for prices in found if prices is not None and prices.room)
+    return max(several, key=lambda prices: Fraction(prices.ways, prices.room), default=None)
 
 
 @kept(64)
@@ -201,6 +207,10 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
     """
     # 1. What is asked, and of which resources.
     demands, (taken, rooms), gap = _demands(collective, network), taken_by(model, network), takes(model, network).gap
+    if model.partner == "same" and model.ports == "one" and model.duplex == "full":
+        arcs = arcs_of(network)
+        taken, rooms = np.stack([arcs.tail, arcs.head], axis=1).astype(np.int64), np.full(network.nodes, 2)
+        gap = gap * _shares(collective, network)
     count = len(rooms)
 
     def ask(y: Floats) -> tuple[float, Floats]:
@@ -255,6 +265,17 @@ def _by_best_owner(demands: "list[_Demand | _Classes]", network: Network, price:
         [cast("_Demand", d)._replace(roots=owners[i : i + 1], times=one) for d in demands] for i in range(len(owners))
     )
     return network.rank_count * min(sum(demand.price(price, use) for demand in each) for each in alone)
+
+
+def _shares(collective: Collective, network: Network) -> Ints:
+    """Return which part of the price of its link each arc pays, in halves: with one root those that lead on pay all of it."""
+    arcs, kind, every = arcs_of(network), collective.traits, np.arange(network.nodes)
+    tail, head, onward = arcs.tail, arcs.head, np.zeros(len(arcs.tail), np.int64)
+    if not (kind.all_source or kind.results or collective.demand is not None):
+        back = kind.adds or kind.direction == "to"
+        far = (network.reversed() if back else network).distance(collective.root, every).astype(np.int64)
+        onward = np.sign(far[head] - far[tail]) * (-1 if back else 1)
+    return np.where(network.port_between(head, tail) < 0, 2, 1 + onward)
 
 
 def taken_by(model: Model, network: Network) -> tuple[Ints, Ints]:

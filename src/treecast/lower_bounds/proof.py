@@ -362,14 +362,15 @@ def _sold(arcs: list[_Arc], cables: list[int], model: Model) -> int:
         return sum(dearest.values())
     import networkx as nx  # heavy, and for one port alone
 
-    dear = dict[tuple[int, int], int]()
+    dear, ways = dict[tuple[int, int], int](), dict[tuple[int, int], int]()
     for u, v, price in arcs:
-        ends = (min(u, v), max(u, v)) if half else (u, -1 - v)  # a node's way in is another end than its way out
-        dear[ends] = max(dear.get(ends, 0), price)
+        ways[u, v] = max(ways.get((u, v), 0), price)
+    for (u, v), price in ways.items():
+        # a node's way in is another end than its way out, but partners send both ways
+        ends = (min(u, v), max(u, v)) if half or model.partner == "same" else (u, -1 - v)
+        dear[ends] = max(dear.get(ends, 0), price) if half else dear.get(ends, 0) + price
     graph: nx.Graph[int] = nx.Graph()
-    for (u, v), price in dear.items():
-        if price:
-            graph.add_edge(u, v, weight=price)
+    graph.add_weighted_edges_from((u, v, price) for (u, v), price in dear.items() if price)
     return sum(dear[(u, v) if (u, v) in dear else (v, u)] for u, v in nx.max_weight_matching(graph))
 
 
