@@ -67,7 +67,7 @@ def shaped(
             # other numbers of chunks are tried where as many gain
             if tried is None or seconds_by_events(tried, costs) > (1 - MET) * most:
                 continue
-        cuts = [sizes] if sizes else _cuts(asked, amount, tried.sizes.messages // 2 if tried else 1)
+        cuts = [sizes] if sizes else _cuts(asked, amount, tried.sizes.messages // 2 if tried and tried.sizes else 1)
         for each in cuts:
             report(0, 0, f"plans of {each.messages:,} chunks")
             made = tried if tried is not None and tried.sizes == each else _planned(asked, place, costs, each)
