@@ -95,8 +95,7 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
     cables: list[int] = network.cable(arcs.tail, arcs.port).tolist()
     # 3. What all data pays, and how many steps can be sold for that.
     if collective.demand is not None:
-        if (paid := _paid_by_classes(collective.demand, every)) is not None:
-            paid, copies = paid * copies, 1  # prices of steps pay for each copy, too
+        paid, copies = _paid_by_classes(collective.demand.times(copies), every), 1  # each copy pays
     # prices for each step: sends in time
     elif len(every) > 1:
         paid = _paid_in_time(collective, network, every, roots)
