@@ -15,6 +15,8 @@ import numpy as np
 
 from treecast.compiled import njit
 
+_DEAD = 2**31 - 1  # a stamp above all others
+
 
 @njit
 def _change(state, i, tick, first, into, entering, flow, held):
@@ -46,7 +48,8 @@ def _nearest_way(v, first, head, tail, into, entering, far, flow, held, seen, ti
     It takes only arcs that lead farther from the root, so that all ways stay shortest ones.
 
     Depth first; ``stack`` is the way, and ``place`` the next move of each state. Each state is seen once for each ``tick``:
-    O(steps (nodes + arcs)).
+    O(steps (nodes + arcs)). What a search saw that failed leads nowhere ever after: no way enters it, so none leads out of it
+    anew. It stays ``_DEAD``, so all searches that fail take together what one takes.
     """
     # 1. Begin at the node in the last step.
     steps, nodes = len(flow), len(far)
@@ -82,10 +85,14 @@ def _nearest_way(v, first, head, tail, into, entering, far, flow, held, seen, ti
                 other = state + nodes
         else:
             top -= 1  # a dead end: it stays seen, so nobody comes again
-        if other >= 0 and seen[other] != tick:
+        if other >= 0 and seen[other] < tick:
             seen[other], place[other] = tick, 0
             top += 1
             stack[top] = other
+    if top < 0:
+        for state in range(len(seen)):
+            if seen[state] == tick:
+                seen[state] = _DEAD
     # 3. Carry out the moves on the way.
     # the place was counted on when the move was made
     for j in range(top):
@@ -183,6 +190,8 @@ def send(first, head, tail, into, entering, far, order, units, most, flow, held)
     # an estimate of the slower searches' time, before any is made
     if left * len(flow) * len(head) > most:
         return -1
+    for state in range(states):
+        seen[state] = 0  # what leads nowhere by shortest ways may lead somewhere
     for i in range(len(order)):
         while there[i] < units:
             tick += 1
