@@ -40,3 +40,44 @@ def take(heap, base, size):
         at = less
     heap[base + at] = last
     return least
+
+
+@njit
+def lift(heap, at, size, cost, v):
+    """Put node v on a heap of ``size`` nodes, the cheapest first, of equal ones the lowest; return how many it has then.
+
+    ``at``: int64 (N,), the place of each node on the heap, -1 where it is not. A node that is there moves up: it costs less now.
+    """
+    if at[v] < 0:
+        at[v] = size
+        size += 1
+    i, mine = at[v], cost[v]
+    while i > 0:
+        u = heap[(i - 1) // 2]
+        if cost[u] < mine or (cost[u] == mine and u < v):
+            break
+        heap[i], at[u] = u, i
+        i = (i - 1) // 2
+    heap[i], at[v] = v, i
+    return size
+
+
+@njit
+def cheapest(heap, at, size, cost):
+    """Take the cheapest node off a heap of ``size`` nodes, of equal ones the lowest."""
+    least, v, i, size = heap[0], heap[size - 1], 0, size - 1
+    at[least], mine = -1, cost[v]
+    while 2 * i + 1 < size:
+        less = 2 * i + 1
+        u = heap[less]
+        if less + 1 < size:  # the cheaper of the two below
+            w = heap[less + 1]
+            if cost[w] < cost[u] or (cost[w] == cost[u] and w < u):
+                less, u = less + 1, w
+        if mine < cost[u] or (mine == cost[u] and v < u):
+            break
+        heap[i], at[u] = u, i
+        i = less
+    if size > 0:
+        heap[i], at[v] = v, i
+    return least

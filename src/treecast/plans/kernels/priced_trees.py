@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from treecast.compiled import inline, njit
+from treecast.networks.kernels.heaps import cheapest, lift
 
 _FAR = 1e300  # more than any way costs
 _DEAREST = 60.0  # of the exponents of prices
@@ -25,38 +26,26 @@ def _count(a, weight, resource, load, price, steep, room):
 
 
 @njit
-def _nearest(first, leaving, end, resource, price, later, telling, hears, told, wanted, cost, via, front):
+def _nearest(first, leaving, end, resource, price, later, telling, hears, told, wanted, cost, via, heap, at):
     """Return the wanted node that is cheapest to reach from a tree, -1 if none is; ``via``: by which arc to come to each node.
 
     ``hears``: the step in which each node of the tree has it, -1 for the others; ``told``: for how long it passes it on.
 
-        front = [ nodes that are reached, and whose arcs are still to be looked at | … ]
-                  0 … count-1
-
-    Dijkstra's search without a heap: each node looks through the front, and each arc is looked at once. Nodes of the tree all of
-    whose arcs lead back into it help nobody, and are left out.
+    Dijkstra's search: each arc once, and each node's way through the heap.
     """
-    count, (ports, gap, delay) = 0, telling
-    for v in range(len(cost)):
-        via[v], cost[v] = -1, _FAR
-        for i in range(first[v], first[v + 1] if hears[v] >= 0 else first[v]):
-            if hears[end[leaving[i]]] < 0:
-                # who has it costs as much as it tells late: the sooner it can tell, the cheaper
-                cost[v] = later * (hears[v] + (told[v] // ports if ports else 0))
-                front[count] = v
-                count += 1
-                break
-    while count > 0:
-        at = 0
-        for i in range(1, count):
-            v, u = front[i], front[at]
-            if cost[v] < cost[u] or (cost[v] == cost[u] and v < u):
-                at = i
-        u = front[at]
-        if wanted[u]:  # the cheapest that is not in the tree yet
+    nodes, size, (ports, gap, delay) = len(cost), 0, telling
+    for v in range(nodes):
+        via[v] = at[v] = -1
+        cost[v] = _FAR
+        if hears[v] >= 0:
+            # who has it costs as much as it tells late: the sooner it can tell, the cheaper
+            cost[v] = later * (hears[v] + (told[v] // ports if ports else 0))
+            size = lift(heap, at, size, cost, v)
+    while size > 0:
+        u = cheapest(heap, at, size, cost)
+        size -= 1
+        if wanted[u] and hears[u] < 0:  # the cheapest wanted node that is not in the tree yet
             return u
-        count -= 1
-        front[at] = front[count]
         for i in range(first[u], first[u + 1]):
             a = leaving[i]
             v = end[a]
@@ -64,18 +53,16 @@ def _nearest(first, leaving, end, resource, price, later, telling, hears, told, 
                 new = cost[u] + later * delay[a]
                 for j in range(resource.shape[1]):
                     new += price[resource[a, j]] * gap[a]
-                if new < cost[v]:  # no node that has left the front: those cost no more than u
-                    if via[v] < 0:
-                        front[count] = v
-                        count += 1
+                if new < cost[v]:  # never of one that was taken: prices are above 0
                     cost[v], via[v] = new, a
+                    size = lift(heap, at, size, cost, v)
     return -1
 
 
 @njit(
     arrays=True,
     work=lambda first, leaving, ends, resource, roots, root, targets, target, back, weight, passes, *others: (
-        2.0 * passes * len(target) * (len(first[0]) ** 2 + len(ends[0]))
+        2.0 * passes * len(target) * (16 * len(first[0]) + len(ends[0]))
     ),
 )
 def grow(
@@ -100,7 +87,7 @@ def grow(
     price = np.full(len(load), math.exp(-10.0))
     hears, told = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     wanted, cost, via = np.empty(nodes, np.bool_), np.empty(nodes), np.empty(nodes, np.int64)
-    way, front = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    way, heap, at = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     for turn in range(passes):
         for i in range(trees):
             t = order[turn, i]
@@ -133,7 +120,8 @@ def grow(
                     wanted,
                     cost,
                     via,
-                    front,
+                    heap,
+                    at,
                 )
                 if v < 0:
                     return i

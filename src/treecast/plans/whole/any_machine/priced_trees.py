@@ -63,7 +63,7 @@ def priced_trees(job: Job[Network]) -> Built:
 
     def timed() -> Iterator[tuple[Timed, Collective]]:
         nonlocal fewest
-        for machine, owned, ways in affordable(grown(), lambda each: 16 * HOP * len(each[2])):
+        for machine, owned, ways in affordable(grown(), lambda each: (16 * HOP + job.network.arcs) * len(each[2])):
             if job.model.arcs and int(ways.loads(wanted).max(initial=0)) > fewest:
                 continue
             first = listed(ways, machine, [soonest(ways, machine)])
