@@ -18,7 +18,7 @@ from treecast.networks.kept import kept
 
 _MOST_ARCS = 2**20  # of a network in which cuts and flows are searched for
 _MOST_CUT = 2**25  # nodes, arcs and layers, multiplied, where the worst cuts are searched for
-_MOST_WORK, _FOREVER = 2**25, 2**62  # steps times arcs of a flow, times units that go no shortest way
+_MOST_WORK, _FOREVER = 2**25, 2**56  # steps times arcs of a flow, times units that go no shortest way
 
 
 class SlowCut(NamedTuple):

@@ -16,6 +16,7 @@ import numpy as np
 from treecast.compiled import njit
 
 _DEAD = 2**31 - 1  # a stamp above all others
+_SOONER = 2  # looks of a search in depth, beside the size of one that weighs ways: either takes about a second
 
 
 @njit
@@ -43,7 +44,8 @@ def _change(state, i, tick, first, into, entering, flow, held):
 
 @njit
 def _nearest_way(v, first, head, tail, into, entering, far, flow, held, seen, tick, place, stack):
-    """Let one more unit arrive at ``v`` by the last step, changing others where need be; return whether there is one.
+    """Let one more unit arrive at ``v`` by the last step, changing others where need be; return how many moves were looked at,
+    less than 0 where there is no way.
 
     It takes only arcs that lead farther from the root, so that all ways stay shortest ones.
 
@@ -53,7 +55,7 @@ def _nearest_way(v, first, head, tail, into, entering, far, flow, held, seen, ti
     """
     # 1. Begin at the node in the last step.
     steps, nodes = len(flow), len(far)
-    top = 0
+    top = looks = 0
     stack[0] = steps * nodes + v
     seen[stack[0]] = tick
     place[stack[0]] = 0
@@ -65,6 +67,7 @@ def _nearest_way(v, first, head, tail, into, entering, far, flow, held, seen, ti
         # 2. The next move of the state on top, if it can be made; after the last one go back.
         i = place[state]
         place[state] = i + 1  # the next time another one
+        looks += 1
         back, out = into[u + 1] - into[u], first[u + 1] - first[u]
         other = -1
         if i < back:
@@ -97,7 +100,7 @@ def _nearest_way(v, first, head, tail, into, entering, far, flow, held, seen, ti
     # the place was counted on when the move was made
     for j in range(top):
         _change(stack[j], place[stack[j]] - 1, tick, first, into, entering, flow, held)
-    return top >= 0
+    return looks if top >= 0 else -looks
 
 
 @njit
@@ -169,7 +172,7 @@ def send(first, head, tail, into, entering, far, order, units, most, flow, held)
     ``flow``, int8 (steps, arcs): whether an arc carries a unit in a step; ``held``, int32 (steps, N): the units that wait at a
     node meanwhile. Both are 0 to begin with. ``far``: how far each node is from the root, -1 where no way leads. As many units
     as can be go shortest ways; the others such that all together are sent as seldom as can be. Return -1, and give up, where
-    these, multiplied by the size of the flow, are more than ``most``.
+    these, multiplied by the size of the flow, are more than ``most``, or the first searches look at twice as much.
 
     Invariant: ``there[i]`` units arrive at ``order[i]``, and no arc carries two in a step. Cost: a search for each unit:
     O(units nodes steps arcs).
@@ -178,11 +181,15 @@ def send(first, head, tail, into, entering, far, order, units, most, flow, held)
     states = (len(flow) + 1) * len(far)  # one more than steps: a unit arrives at the end of the last
     seen, place, stack = np.zeros(states, np.int32), np.zeros(states, np.int32), np.zeros(states, np.int64)
     before, cost = np.zeros(states, np.int64), np.zeros(states, np.int32)
-    there, tick, left = np.zeros(len(order), np.int64), 0, units * len(order)
+    there, tick, left, looks = np.zeros(len(order), np.int64), 0, units * len(order), 0
     for i in range(len(order)):  # first pass: depth first, cheap, and each arc leads away from the root
         while there[i] < units:
             tick += 1  # a stamp for each search
-            if not _nearest_way(order[i], first, head, tail, into, entering, far, flow, held, seen, tick, place, stack):
+            found = _nearest_way(order[i], first, head, tail, into, entering, far, flow, held, seen, tick, place, stack)
+            looks += abs(found)
+            if looks > _SOONER * most:
+                return -1
+            if found < 0:
                 break
             there[i] += 1
             left -= 1
