@@ -38,9 +38,12 @@ def _nearest(first, leaving, end, resource, price, later, telling, hears, told, 
         via[v] = at[v] = -1
         cost[v] = _FAR
         if hears[v] >= 0:
-            # who has it costs as much as it tells late: the sooner it can tell, the cheaper
-            cost[v] = later * (hears[v] + (told[v] // ports if ports else 0))
-            size = lift(heap, at, size, cost, v)
+            for i in range(first[v], first[v + 1]):
+                if hears[end[leaving[i]]] < 0:  # others have nobody to tell
+                    # who has it costs as much as it tells late: the sooner it can tell, the cheaper
+                    cost[v] = later * (hears[v] + (told[v] // ports if ports else 0))
+                    size = lift(heap, at, size, cost, v)
+                    break
     while size > 0:
         u = cheapest(heap, at, size, cost)
         size -= 1
