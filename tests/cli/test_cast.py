@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from treecast.cli import main
-from treecast.running.cast.launch import CastRequest
+from treecast.running.cast.job import CastRequest
 from treecast.running.cast.rank import Result
 from treecast.running.cast.report import CastOutcome
 

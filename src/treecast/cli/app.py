@@ -1,9 +1,8 @@
 """The application: it finds the verbs, a file each in the folders ``verbs``, and imports the one that is asked for."""
 
-import ast
+import re
 from collections.abc import Sequence
-from importlib.abc import SourceLoader
-from importlib.util import find_spec
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -18,6 +17,7 @@ _GROUPS = {
     "Help": ("completion", "help"),
 }
 """Which verbs stand under which heading in the list of all; the others plan and judge."""
+_DOCSTRING = re.compile(r'"""(.*?)"""', re.DOTALL)
 
 
 def find_verbs() -> dict[str, str]:
@@ -34,13 +34,14 @@ def _help_of(module: str) -> str:
 
     The part on its parameters is left out. Each paragraph is one line: the terminal breaks it where it is full.
     """
-    name = module.rpartition(".")[2]
-    spec = find_spec(module)
-    loader = cast(SourceLoader | None, spec and spec.loader)
-    # By its source: importing every verb for the list would import numpy.
-    tree = ast.parse((loader and loader.get_source(module)) or "")
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
-    text, *_ = (ast.get_docstring(functions[0] if functions else tree) or "").partition("\nParameters\n")
+    _, room, _, name = module.split(".")
+    # By its source: importing every verb for the list would import numpy. Every command does so at its start, and a parser of
+    # Python's would take longer than all the rest of it.
+    source = (Path(__file__).parents[1] / room / "verbs" / f"{name}.py").read_text(encoding="utf-8")
+    found = re.search(rf'^def {name}\(.*?^    """(.*?)"""', source, re.DOTALL | re.MULTILINE) or _DOCSTRING.match(
+        source
+    )
+    text, *_ = cleandoc(found[1] if found else "").partition("\nParameters\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")).strip()
 
 

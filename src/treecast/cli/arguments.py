@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from cyclopts import Parameter, Token
@@ -11,7 +10,7 @@ from treecast.against import AGAINST
 from treecast.asked import OPTIONS, field_of, spell_asked
 from treecast.cli import console
 from treecast.cli.demands import DemandOptions, kind_of, network_of
-from treecast.cli.options import options_under, with_options
+from treecast.cli.options import Flag, check_numbers, options_under, with_options
 from treecast.collectives import COLLECTIVES
 from treecast.description import values_of
 from treecast.errors import PlanError, TreecastError
@@ -80,8 +79,6 @@ Flit = Annotated[
     int | None, Parameter(converter=_read_by(parse_bytes), help="The bytes of a flit; by default as planned, or 4,096.")
 ]
 Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
-Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
-Flag = Annotated[bool, Parameter(show_default=False)]
 Seed = Annotated[int, Parameter(help="The seed of all random choices.")]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, show_default=False)]
 
@@ -378,14 +375,6 @@ class MpiOptions:
         ),
     ] = 30.0
     timeout: Annotated[float, Parameter(help="With --mpi: seconds after which everything is ended.")] = 600.0
-
-
-def check_numbers(**numbers: float) -> None:
-    """Raise TreecastError when one of some times, sizes or seeds, by option, is negative or beyond all measure."""
-    for option, number in numbers.items():
-        if number < 0 or number >= 2**63 or not isfinite(number):
-            spelled = option.replace("_", "-")
-            raise TreecastError(f"--{spelled} {number} will not do: write a number from 0 to 2^63 - 1")
 
 
 def read_steps(text: str | None) -> tuple[int, int]:

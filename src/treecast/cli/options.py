@@ -1,12 +1,17 @@
-"""Classes whose fields are options of the command line: written out, or those that a registry knows."""
+"""Options of the command line that need nothing else, and classes whose fields are options: written out, or of a registry."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, make_dataclass
+from math import isfinite
 from typing import Annotated, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
+from treecast.errors import TreecastError
+
 _T = TypeVar("_T")
+Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
+Flag = Annotated[bool, Parameter(show_default=False)]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -43,3 +48,11 @@ def with_options(
         return Parameter(name="*", group=group)(found)
 
     return fill
+
+
+def check_numbers(**numbers: float) -> None:
+    """Raise TreecastError when one of some times, sizes or seeds, by option, is negative or beyond all measure."""
+    for option, number in numbers.items():
+        if number < 0 or number >= 2**63 or not isfinite(number):
+            spelled = option.replace("_", "-")
+            raise TreecastError(f"--{spelled} {number} will not do: write a number from 0 to 2^63 - 1")

@@ -13,7 +13,7 @@ from treecast.networks import description as description
 from treecast.networks.cayley import Cayley, Rotational
 from treecast.networks.complete import Complete
 from treecast.networks.core import Network
-from treecast.networks.family import Family, families, no_network
+from treecast.networks.family import Family, families, family_called, no_network
 from treecast.networks.graph import Graph
 from treecast.networks.grid import Grid, Mesh, Torus
 from treecast.networks.hypercube import Hypercube
@@ -131,7 +131,7 @@ def network(source: Any, **asked: Any) -> Network:
         return network(whole).without(nodes, links)
     # 4. A family, a file, or an error that names the nearest.
     name, colon, arguments = source.partition(":")
-    family = families().get(name)
+    family = family_called(name)
     for end, adds in ADDING.items() if family and name != "file" else ():  # a file may end in such a word by chance
         if source.endswith(end):
             return network(source.removesuffix(end)).adding(adds)

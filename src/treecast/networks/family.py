@@ -149,6 +149,11 @@ def families() -> Mapping[str, Family]:
     return MappingProxyType({name: _ENTRIES[name] for _, name in names})
 
 
+def family_called(name: str) -> Family | None:
+    """Return the family of a name, None where there is none; for one that is known already nobody looks for extensions."""
+    return _ENTRIES.get(name) or families().get(name)
+
+
 def no_network(text: str) -> NetworkError:
     """Return the error that ``text`` spells no network, with the family whose name is most like its own."""
     known, name = families(), text.partition(":")[0]

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import BytesOptions, Flag, Json, Kind
+from treecast.cli.arguments import BytesOptions, Kind
 from treecast.cli.files import show_drawn
+from treecast.cli.options import Flag, Json
 from treecast.errors import TreecastError
 
 

@@ -6,7 +6,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Spec, TimeOptions
+from treecast.cli.arguments import BrokenOptions, JobOptions, Kind, Spec, TimeOptions
+from treecast.cli.options import Json
 from treecast.description import describe
 from treecast.errors import PlanError, TreecastError
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Spec
+from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Kind, Spec
+from treecast.cli.options import Json
 from treecast.cli.verbs.plan import costs_of_arcs
 from treecast.description import Description, Table, describe
 from treecast.errors import PlanError, TreecastError

@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import Json
+from treecast.cli.options import Json
 from treecast.errors import TreecastError
 
 

@@ -5,8 +5,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, Json, Kind, ModelName, Root, Spec
+from treecast.cli.arguments import BrokenOptions, Kind, ModelName, Root, Spec
 from treecast.cli.files import show_drawn
+from treecast.cli.options import Json
 
 
 def cables(

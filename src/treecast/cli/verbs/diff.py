@@ -1,7 +1,8 @@
 """``treecast diff``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import File, Json
+from treecast.cli.arguments import File
+from treecast.cli.options import Json
 from treecast.description import describe
 
 

@@ -5,7 +5,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, Json, Spec
+from treecast.cli.arguments import BrokenOptions, Spec
+from treecast.cli.options import Json
 
 
 def doctor(

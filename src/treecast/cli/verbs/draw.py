@@ -6,8 +6,9 @@ from warnings import catch_warnings
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import FaultOptions, File, Flag, Output, read_steps
+from treecast.cli.arguments import FaultOptions, File, Output, read_steps
 from treecast.cli.files import PlaceOptions, load
+from treecast.cli.options import Flag
 from treecast.drawing.registry import listed_kinds
 from treecast.errors import TreecastError
 

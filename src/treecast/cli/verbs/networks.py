@@ -1,7 +1,8 @@
 """``treecast networks``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, Json, Spec
+from treecast.cli.arguments import BrokenOptions, Spec
+from treecast.cli.options import Json
 from treecast.description import describe
 
 

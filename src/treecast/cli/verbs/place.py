@@ -5,7 +5,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, Json, Names, Spec
+from treecast.cli.arguments import BrokenOptions, Names, Spec
+from treecast.cli.options import Json
 from treecast.errors import TreecastError
 
 

@@ -6,9 +6,9 @@ from time import perf_counter
 from typing import Any, cast
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, BytesOptions, Flag, JobOptions, Json, Kind, Output, Spec
+from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Kind, Output, Spec
 from treecast.cli.files import check_output, show_plan
-from treecast.cli.options import with_options
+from treecast.cli.options import Flag, Json, with_options
 from treecast.description import Description, count_of, describe
 from treecast.errors import PlanError, TreecastError
 from treecast.plans import all_builders, all_options

@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from treecast.cli.arguments import JobOptions, Json, Kind, Spec
+from treecast.cli.arguments import JobOptions, Kind, Spec
 from treecast.cli.files import show_rows
+from treecast.cli.options import Json
 from treecast.cli.verbs.plan import BuilderOptions
 from treecast.errors import PlanError, TreecastError
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter, Token
 
 from treecast.cli import console
-from treecast.cli.arguments import Json, Output, Seed, check_numbers
+from treecast.cli.arguments import Output, Seed
 from treecast.cli.files import load, show_drawn
+from treecast.cli.options import Json, check_numbers
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """``treecast repair``."""
 
-from treecast.cli.arguments import File, Json, Names, Output, check_numbers
+from treecast.cli.arguments import File, Names, Output
 from treecast.cli.files import PlaceOptions, check_output, show_plan
+from treecast.cli.options import Json, check_numbers
 from treecast.description import Description, describe
 
 

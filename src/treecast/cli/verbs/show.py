@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli.arguments import File, Flag, Json, read_steps
+from treecast.cli.arguments import File, read_steps
 from treecast.cli.files import PlaceOptions, load, show_rows
+from treecast.cli.options import Flag, Json
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:

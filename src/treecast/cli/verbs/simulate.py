@@ -1,8 +1,9 @@
 """``treecast simulate``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import DataOptions, File, Flag, Json, LiarOptions, RandomFaultOptions
+from treecast.cli.arguments import DataOptions, File, LiarOptions, RandomFaultOptions
 from treecast.cli.files import PlaceOptions, load
+from treecast.cli.options import Flag, Json
 from treecast.description import describe
 from treecast.errors import TreecastError
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from treecast.cli import console
-from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, TimeOptions, check_numbers
+from treecast.cli.arguments import File, ModelName, Output, Seed, TimeOptions
 from treecast.cli.files import ToldOptions, save
+from treecast.cli.options import Flag, Json, check_numbers
 from treecast.description import Description, describe
 from treecast.errors import TreecastError
 from treecast.simulation.fault_sets import Kind

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli.arguments import Flag, Json
 from treecast.cli.console import warn
 from treecast.cli.files import show_drawn
+from treecast.cli.options import Flag, Json
 from treecast.errors import TreecastError
 
 

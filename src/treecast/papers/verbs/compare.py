@@ -5,9 +5,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, Copies, DataOptions, Flag, Json, Messages, Survive
+from treecast.cli.arguments import BrokenOptions, Copies, DataOptions, Messages, Survive
 from treecast.cli.demands import kind_of
 from treecast.cli.files import show_drawn
+from treecast.cli.options import Flag, Json
 from treecast.errors import TreecastError
 from treecast.papers import compare as comparison
 from treecast.papers.tables import tables as tables_of

@@ -4,8 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli.arguments import BrokenOptions, Json, Output, Root, Spec
+from treecast.cli.arguments import BrokenOptions, Output, Root, Spec
 from treecast.cli.files import show_drawn
+from treecast.cli.options import Json
 
 
 def paths(

@@ -5,7 +5,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import Json, Names
+from treecast.cli.arguments import Names
+from treecast.cli.options import Json
 from treecast.description import Table
 from treecast.errors import TreecastError
 from treecast.papers.statement import spell_sum

@@ -4,8 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli.arguments import Flag, Json, Output, TimeOptions
+from treecast.cli.arguments import Output, TimeOptions
 from treecast.cli.files import show_drawn
+from treecast.cli.options import Flag, Json
 from treecast.description import describe
 from treecast.errors import TreecastError
 from treecast.papers.hypercube.times import COLLECTIVES, compare_schemes

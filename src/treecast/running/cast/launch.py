@@ -5,30 +5,29 @@ A host needs Python and numpy. It takes treecast from here when it has none, or 
 
 import io
 import json
-import os
 import secrets
 import shlex
 import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from treecast import __version__
 from treecast.errors import DeliveryError, PlanError
 from treecast.networks import Network
 from treecast.networks.header import words_of
-from treecast.running.cast.rank import Caster, Result, name_here
+from treecast.running.cast.job import CastRequest, rate_words
+from treecast.running.cast.rank import Result, name_here
 from treecast.running.cast.report import CastOutcome, Far
 from treecast.running.jobs.ending import end_all, ended_by_signals
-from treecast.tcp import init
 from treecast.tcp.hosts import own_addresses
 from treecast.tcp.meeting import MeetingPlace, spell
 from treecast.tcp.proof import Trust
@@ -42,23 +41,6 @@ _UNSENT = ("drawing", "cli", "lab", "mpi", "torch", "__pycache__")  # folders th
 _TRIES = 3  # jobs in a row that do not start
 _PATIENCE = 2.0  # seconds that a job lives at least before those who come later are taken in
 _GRACE = 5.0  # seconds in which a host that others have left says its own
-
-
-class CastRequest(NamedTuple):
-    """What is asked for: where the files are, and where they go; bytes per second of a link; the network of links, if one is
-    named; whether files of equal size and time are compared; seconds that hosts have to answer.
-    """
-
-    own: Path
-    target: str
-    rate: float | None = None
-    network: str | None = None
-    sure: bool = False
-    start: float = 30.0
-
-
-def _rate_words(asked: CastRequest) -> dict[str, str]:
-    return {"TREECAST_RATE": str(round(asked.rate * 8))} if asked.rate else {}
 
 
 class _Host:
@@ -218,7 +200,7 @@ class _Casting:
         shared = {
             "TREECAST_SIZE": str(len(job)),
             "TREECAST_MEET": ",".join(spell((address, place.port)) for address in own_addresses(far)),
-            **_rate_words(self._asked),
+            **rate_words(self._asked),
         }
         links = self._links(job)
         for rank, host in enumerate(job):
@@ -301,30 +283,3 @@ def cast_to(names: Sequence[str], asked: CastRequest) -> CastOutcome:
             for host in casting.hosts:
                 host.let_go()
             end_all(*(host.process for host in casting.hosts))
-
-
-def cast_here(asked: CastRequest, show: Callable[[CastOutcome], int]) -> int:
-    """Take part in the job that a launcher has started; return the exit status. ``show``: shows the outcome, and returns it.
-
-    The lowest rank that lives shows it, and all end alike, and only then. Raises PlanError where there is no job.
-    """
-    began, far = monotonic(), Far()
-    os.environ.update(_rate_words(asked))
-    comm = init(survive=1 << 16, on_failed="ignore")  # any number of ranks may die, and the report says who did
-    if comm.size < 2:
-        raise PlanError("a file goes to other hosts: write --hosts FILE, or start treecast cast by a launcher")
-    target, status = Path(asked.target.replace("{rank}", str(comm.rank))), 1
-    caster = Caster(comm.rank, name_here(), target, None if comm.rank else asked.own, sure=asked.sure, tell=far.say)
-    try:
-        with far.shown():
-            found = {each.number: each for each in caster.join(comm) or ()}
-        ends = {rank: found.get(rank, "died") for rank in range(comm.size) if rank or 0 not in found}
-        seconds = monotonic() - began, caster.looked, caster.sent
-        outcome = CastOutcome(ends, caster.names, caster.size, seconds, asked.rate)
-        status = show(outcome) if comm.rank == min(comm.members) else 0
-    except (PlanError, DeliveryError) as error:
-        if comm.rank == min(comm.members):
-            sys.stderr.write(f"error: {error}\n")
-    # All end alike, and only when all know.
-    heard = comm.allgather(status)
-    return max(each for each in heard if each is not None)  # None of the dead

@@ -9,14 +9,16 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from treecast.errors import PlanError
 from treecast.running.execution.layout import Bytes
 from treecast.running.transport.base import DIRECT, FrameKind, Key, Ticket, Transport, Until
-from treecast.schedule import Schedule
+
+if TYPE_CHECKING:
+    from treecast.schedule import Schedule
 
 
 class Transfer(NamedTuple):
@@ -45,7 +47,7 @@ class Transfer(NamedTuple):
         return self.step + self.stride * (chunk - self.first)
 
 
-def transfers_of(program: Schedule, rank: int, tags: int) -> tuple[Transfer, ...]:
+def transfers_of(program: "Schedule", rank: int, tags: int) -> tuple[Transfer, ...]:
     """Return the transfers of a rank, in the order of their steps, from its rows alone; tags are from 0 to ``tags`` - 1.
 
     A row is cut where the data of another source or target begins, so that missing data delays no other. Control

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +20,10 @@ from treecast.collectives import Collective, Demand, Holdings, Lengths
 from treecast.errors import PlanError
 from treecast.networks.core import Ints
 from treecast.ragged import cut_evenly, runs, starts
-from treecast.schedule import Rows, Schedule
-from treecast.schedule.sizes import Sizes, chunk_bounds
+
+if TYPE_CHECKING:  # a rank that makes no schedule loads none
+    from treecast.schedule import Rows, Schedule
+    from treecast.schedule.sizes import Sizes
 
 Bytes = NDArray[np.uint8]
 """Memory, byte by byte."""
@@ -101,7 +103,7 @@ def even_layout(size: int, chunks: int, item: int = 1) -> Layout:
     return Layout(cut_evenly(size // item, chunks) * item)
 
 
-def file_layout(collective: Collective, size: int, sizes: Sizes | None = None) -> Layout:
+def file_layout(collective: Collective, size: int, sizes: "Sizes | None" = None) -> Layout:
     """Return the layout of a collective on one file.
 
     The file is the data of all nodes, in the order of the chunks. For sums it is cut into equal parts, one for each rank, the
@@ -110,6 +112,8 @@ def file_layout(collective: Collective, size: int, sizes: Sizes | None = None) -
     file has what each rank adds, rank by rank, and then the copies. ``sizes``: how a schedule that was planned for bytes cuts
     as many.
     """
+    from treecast.schedule.sizes import chunk_bounds
+
     # 1. As it was planned for bytes.
     if sizes is not None and not collective.sums and size == sizes.total(collective):
         return Layout(sizes.bounds(collective))
@@ -264,7 +268,7 @@ def _cover(marks: NDArray[Any], row: Any, first: Ints, stop: Ints) -> NDArray[An
 # -- sums --------------------------------------------------------------------------------------------------------------
 
 
-def missing_contributions(schedule: Schedule) -> NDArray[np.int32]:
+def missing_contributions(schedule: "Schedule") -> NDArray[np.int32]:
     """Return how many contributions each node is to add to each sum before it sends it on: int32 (N, sums)."""
     if schedule.collective.sums and not schedule.network.seen_alike:
         schedule = schedule.plain()  # what has no translations
@@ -278,7 +282,7 @@ def missing_contributions(schedule: Schedule) -> NDArray[np.int32]:
     return whole.reshape(nodes, -1)
 
 
-def completed_by(program: Schedule, node: int) -> Ints:
+def completed_by(program: "Schedule", node: int) -> Ints:
     """Return which sums a node completes, from its own program: int64.
 
     Of those that nobody owns, the ones of which it is never sent the finished sum; a relay completes those that it sends on.
@@ -299,7 +303,7 @@ def completed_by(program: Schedule, node: int) -> Ints:
     return sums[untold if node in program.part.ranks else untold & finished(program.rows.src)]
 
 
-def completions(schedule: Schedule) -> NDArray[np.bool_]:
+def completions(schedule: "Schedule") -> NDArray[np.bool_]:
     """Return which sums each node completes, so that it has the finished sum: bool (N, sums)."""
     found = np.zeros((schedule.network.nodes, schedule.collective.sums), np.bool_)
     if schedule.collective.results:
@@ -309,13 +313,13 @@ def completions(schedule: Schedule) -> NDArray[np.bool_]:
     return found
 
 
-def missing_contributions_at(program: Schedule, node: int) -> NDArray[np.int32]:
+def missing_contributions_at(program: "Schedule", node: int) -> NDArray[np.int32]:
     """Return how many contributions a node is to add to each sum, from its own program: int32 (sums,)."""
     here = np.where(program.rows.dst == node, 0, -1)
     return _additions(program.rows, here, (1, program.part.sums))[0]
 
 
-def sums_at(program: Schedule, node: int) -> tuple[dict[int, int], dict[int, int]]:
+def sums_at(program: "Schedule", node: int) -> tuple[dict[int, int], dict[int, int]]:
     """Return how many contributions a node is to add to each sum, and the finished sum that each becomes which it completes."""
     missing: list[int] = missing_contributions_at(program, node).tolist()
     completed: list[int] = completed_by(program, node).tolist() if program.collective.results else []
@@ -323,7 +327,7 @@ def sums_at(program: Schedule, node: int) -> tuple[dict[int, int], dict[int, int
     return dict(enumerate(missing)), {chunk: sums + chunk for chunk in completed}
 
 
-def _additions(rows: Rows, place: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.int32]:
+def _additions(rows: "Rows", place: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.int32]:
     """Return how often rows bring each sum to each place: int32 of ``shape`` (places, sums).
 
     ``place``: int (rows,), that of each row; -1 for none.
@@ -343,7 +347,7 @@ def add_numbers(total: Bytes, contribution: Bytes) -> None:
 
 
 @lru_cache(16)
-def digest_of(plan: Schedule) -> str:
+def digest_of(plan: "Schedule") -> str:
     """Return the SHA-256, in hexadecimal, of a plan's collective and rows: ranks that carry it out compare it."""
     rows, piece, what = plan.rows, plan.rows.pieces, plan.collective
     columns = (rows.step, rows.steps, rows.src, rows.dst, rows.tree, piece.row, piece.first, piece.stop)
@@ -352,7 +356,7 @@ def digest_of(plan: Schedule) -> str:
 
 
 @lru_cache(16)
-def check_plan(plan: Schedule, ranks: int) -> Demand:
+def check_plan(plan: "Schedule", ranks: int) -> Demand:
     """Return the demand of a plan that so many ranks are to carry out. Raises PlanError when they cannot."""
     from treecast.verification.verifier import verify  # judges, which most jobs do without
 
@@ -372,7 +376,7 @@ def chunks_of(collective: Collective, number: int) -> tuple[int, int]:
     return int(first[number]), int(first[number] + demand.size[number])
 
 
-def layout_at(program: Schedule, rank: int, entries: Sequence[int]) -> Layout:
+def layout_at(program: "Schedule", rank: int, entries: Sequence[int]) -> Layout:
     """Return where each chunk lies in a rank's memory, in entries; finished sums are left out.
 
     ``program``: the rows of the rank. ``entries``: of each class. Raises PlanError when they are not as many.

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import Json, check_numbers
+from treecast.cli.options import Json, check_numbers
 
 
 def cast(
@@ -55,9 +55,8 @@ def cast(
     """
     from treecast.description import Description
     from treecast.running.cast.files import sources_of
-    from treecast.running.cast.launch import CastRequest, cast_here, cast_to
+    from treecast.running.cast.job import CastRequest, cast_here
     from treecast.running.cast.report import CastOutcome
-    from treecast.tcp.hosts import deal_out
     from treecast.units import parse_rate
 
     # 1. What is shown at the end.
@@ -73,6 +72,9 @@ def cast(
     asked = CastRequest(own, target or str(own), speed, network, checksum, start)
     if hosts is None:
         return cast_here(asked, show)
+    from treecast.running.cast.launch import cast_to
+    from treecast.tcp.hosts import deal_out
+
     # A host stands there once for each slot, and gets one process.
     names = list(dict.fromkeys(deal_out(hosts, None)))
     # What cannot be read is refused here, before any host is started.

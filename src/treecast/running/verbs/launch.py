@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli.arguments import check_numbers
+from treecast.cli.options import check_numbers
 from treecast.cli.slips import check_command
 from treecast.errors import PlanError
 

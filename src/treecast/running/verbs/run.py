@@ -5,18 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import (
-    FLIT_BYTES,
-    File,
-    Flit,
-    Json,
-    LiarOptions,
-    MpiOptions,
-    Output,
-    RandomFaultOptions,
-    check_numbers,
-)
+from treecast.cli.arguments import FLIT_BYTES, File, Flit, LiarOptions, MpiOptions, Output, RandomFaultOptions
 from treecast.cli.files import PlaceOptions, load
+from treecast.cli.options import Json, check_numbers
 from treecast.description import describe
 from treecast.errors import TreecastError
 
