@@ -72,6 +72,7 @@ if me == victim:
     together.comm = Dying(together.comm, [step], after, signal.SIGKILL)
 elif after and me == (victim + 1) % RANKS:
     together.comm = Losing(together.comm, step)
+comm._lane.comm = together.comm  # calls that are kept ready have its methods
 
 
 def given(k, rank, count, kind):

@@ -69,12 +69,14 @@ def word_of(argument: Any) -> Any:
     kind = argument.__class__
     if kind in _PLAIN:
         return argument
+    if kind in LISTS:  # counts alone, in few steps, or counts and places
+        if _PLAIN.issuperset(map(type, argument)):
+            return kind, *argument
+        return kind, *[each if type(each) in _PLAIN else word_of(each) for each in argument]
     if (known := _KNOWN.get(id(argument))) is not None:
         return known
     if kind is array and argument.typecode in _WHOLE:  # in few steps
         return list, *argument
-    if kind in LISTS:  # counts alone, or counts and places
-        return kind, *[each if type(each) in _PLAIN else word_of(each) for each in argument]
     # counts may be an array of numpy's, or a number of numpy's
     return word_of(argument.tolist()) if hasattr(argument, "tolist") else (kind, argument.handle)
 

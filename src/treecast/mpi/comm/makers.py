@@ -125,6 +125,21 @@ def _bytes_at(arguments: Sequence[Any], spot: Spot) -> memoryview:
     return view if len(view) == last - first else view[first:last]  # the whole buffer needs no slice
 
 
+def _taker(spot: Spot | None) -> Callable[[Sequence[Any]], memoryview]:
+    """Return the function that finds what MPI receives or sends, quicker than ``_bytes_at``; all of a buffer keeps its items."""
+    if spot is None:
+        return lambda arguments: memoryview(b"")
+    k, first, last, _ = spot
+    length = last - first
+
+    def find(arguments: Sequence[Any]) -> memoryview:
+        argument = arguments[k]
+        view = memoryview(argument[0] if argument.__class__ in LISTS else argument)
+        return view if view.nbytes == length else view.cast("B")[first:last]
+
+    return find
+
+
 def _giver(spot: Spot | None) -> Callable[[Sequence[Any]], Any]:
     """Return the function that finds what MPI sends from its first byte on, quicker than ``_bytes_at`` where it can."""
     if spot is None:
@@ -140,19 +155,20 @@ def _giver(spot: Spot | None) -> Callable[[Sequence[Any]], Any]:
 
 def _adding(lane: Any, how: Any, give: Spot, take: Spot) -> Make:
     """Return the function of a sum that MPI adds."""
-    in_place, giver, ends = give.argument == take.argument, _giver(give), (how.entries, how.datatype)
+    in_place, giver, taker, add = give.argument == take.argument, _giver(give), _taker(take), lane.comm.Allreduce
+    entries, datatype, op, length = how.entries, how.datatype, how.op, take.last - take.first
 
     def make(arguments: Sequence[Any]) -> Copies:
-        received = _bytes_at(arguments, take)
+        received = taker(arguments)
         # MPI may have written half a sum when it fails, and the contribution is needed once more then.
-        sent = memoryview(bytes(received)) if in_place else giver(arguments)  # a copy, to be brought back
+        sent = memoryview(received.tobytes()) if in_place else giver(arguments)  # a copy, to be brought back
         try:
-            lane.comm.Allreduce([sent, *ends], [received, *ends], how.op)
+            add([sent, entries, datatype], [received, entries, datatype], op)
         except MPI.Exception:
             if in_place:
-                received[:] = sent
+                received.cast("B")[:] = sent
             raise
-        return ((received.tobytes(), len(received), 0),)
+        return ((received.tobytes(), length, 0),)
 
     return make
 
@@ -160,16 +176,17 @@ def _adding(lane: Any, how: Any, give: Spot, take: Spot) -> Make:
 def _spreading(lane: Any, plan: Little, give: Spot | None, take: Spot | None) -> Make:
     """Return the function of a call in which the root gives all."""
     length, root, part, is_whole = plan.length, plan.root, plan.part, plan.part.stop is None
-    scratch = memoryview(bytearray(length))
+    scratch, spread = memoryview(bytearray(length)), lane.comm.Bcast
+    # straight to its place, or to memory of this function
+    is_straight = is_whole and take is not None and take.last > take.first
+    find = _taker(take if is_straight else give)
 
     def make(arguments: Sequence[Any]) -> Copies:
-        into = None if take is None else _bytes_at(arguments, take)
-        # straight to its place, or to memory of this function
-        whole = into if into and is_whole else scratch if give is None else _bytes_at(arguments, give)
-        lane.comm.Bcast([whole, length, _BYTE], root)
-        if into is not whole and into is not None:
-            into[:] = whole[part]
-        return ((whole.tobytes() if length < _LITTLE else lane.copy(whole), length, root),)
+        whole = find(arguments) if is_straight or give is not None else scratch
+        spread([whole, length, _BYTE], root)
+        if take is not None and not is_straight:
+            _bytes_at(arguments, take)[:] = whole.cast("B")[part]
+        return ((whole.tobytes() if length < _LITTLE else lane.copy(whole.cast("B")), length, root),)
 
     return make
 
@@ -181,16 +198,21 @@ def _gathering(lane: Any, plan: Little, give: Spot | None, take: Spot | None) ->
     parts = [scratch[block(rank, length)][plan.part] for rank in every]
     chosen = parts if plan.added is None else [parts[rank] for rank in plan.added(every)]
     # no copy where the rows are the result
-    is_direct = take is not None and take.is_whole and plan.added is None and plan.part.stop is None
-    giver = _giver(give)
+    is_direct = (
+        take is not None and take.last > take.first and take.is_whole and plan.added is None and plan.part.stop is None
+    )
+    giver, taker, gather, rows = _giver(give), _taker(take), lane.comm.Allgather, [scratch, length, _BYTE]
 
     def make(arguments: Sequence[Any]) -> Copies:
-        received = None if take is None else _bytes_at(arguments, take)
-        whole = received if received and is_direct else scratch
-        lane.comm.Allgather([giver(arguments), length, _BYTE], [whole, length, _BYTE])
-        kept = ((whole.tobytes(), length, 0),)
-        if take is None or received is None or is_direct or not chosen:
+        if is_direct:
+            received = taker(arguments)
+            gather([giver(arguments), length, _BYTE], [received, length, _BYTE])
+            return ((received.tobytes(), length, 0),)
+        gather([giver(arguments), length, _BYTE], rows)
+        kept = ((scratch.tobytes(), length, 0),)
+        if take is None or not chosen:
             return kept
+        received = _bytes_at(arguments, take)
         if plan.added is not None:
             plan.add(chosen)
         # the last ones: those that this rank wants
@@ -206,12 +228,13 @@ def _filling_up(lane: Any, plan: Little, give: Spot | None, take: Spot | None) -
     row, rows = (memoryview(bytearray(count)) for count in (plan.length, plan.length * lane.size))
     parts = [rows[k * plan.length : k * plan.length + count] for k, count in enumerate(plan.lengths)]
     rank: int = lane.ours.rank
+    gather, mine, whole = lane.comm.Allgather, [row, plan.length, _BYTE], [rows, plan.length, _BYTE]
     bounds, own = [*accumulate(plan.lengths, initial=0)], slice(plan.lengths[rank])
 
     def make(arguments: Sequence[Any]) -> Copies:
         if give is not None:
             row[own] = _bytes_at(arguments, give)  # the rest of the row stays as it was
-        lane.comm.Allgather([row, plan.length, _BYTE], [rows, plan.length, _BYTE])
+        gather(mine, whole)
         if take is not None:
             received = _bytes_at(arguments, take)
             for spot, part in zip(take.pieces, parts, strict=True):

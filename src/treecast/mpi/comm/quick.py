@@ -80,15 +80,12 @@ class QuickCalls:
         self.ours, self.size, self._base = state.rank_on(terms), state.rank.size, state.base
         self._jobs, self.group, self._least = state.worker.jobs, state.base.group_of(terms), least
         self._survives, self._times = terms.survive > 0, state.base.mark.times
+        self.comm: Any = self.together.comm if self._survives else self._comm
+        """The communicator that brings data."""
         self._long = LongCalls(self.together, self.ours.rank, self.size) if self._survives and state.base.near else None
         self._lock, self._ready = state.base.transport.lock, dict[Any, Ready | None]()
         self._acquire, self._release, self._ended = self._lock.acquire, self._lock.release, 0.0
         self._copies, self._used, self._since = list[memoryview](), 0, 0
-
-    @property
-    def comm(self) -> Any:
-        """The communicator that brings data."""
-        return self.together.comm if self._survives else self._comm
 
     def go(self, on: Any, row: MethodRow, number: int, arguments: Sequence[Any], named: dict[str, Any]) -> Last | None:
         """Make a call; return its outcome, None where it was not made, and goes the way of all calls.
