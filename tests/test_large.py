@@ -18,7 +18,7 @@ LINES = re.findall(
 
 
 def test_the_page_has_the_largest():
-    assert len(LINES) == 30
+    assert len(LINES) == 33
     assert any("fat-tree:64" in words for words, *_ in LINES)
 
 
@@ -29,7 +29,8 @@ def test_plans_take_what_the_page_says(words, figures):
     schedule = planned(words)
     report = treecast.verify(schedule)
     assert report.holds
-    assert report.method == ("by symmetry" if schedule.collective.all_source else "by streams")
+    in_turns = words.endswith(("half", "combining"))  # around a walk not all send at once there
+    assert report.method == ("by symmetry" if schedule.collective.all_source and not in_turns else "by streams")
     least = max(bound.value for bound in report.bounds if bound.of == "steps")
     found = schedule.network.rank_count, schedule.steps, least, len(schedule)
     assert [f"{figure:,}" for figure in found] == figures
