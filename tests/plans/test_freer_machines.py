@@ -41,6 +41,7 @@ def test_messages_that_combine_go_together_whatever_their_number() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.each(3)
 @pytest.mark.parametrize("messages", [1, 4])
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "allgather", "alltoall", "allreduce"])
 @pytest.mark.parametrize("spec", ["petersen", "debruijn:2,3", "mesh:3x3", "hypercube:3", "fat-tree:2"])

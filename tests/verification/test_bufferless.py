@@ -35,6 +35,7 @@ def agree(machine, where, kinds):
 
 
 @pytest.mark.slow
+@pytest.mark.each(3)
 @pytest.mark.parametrize("where", NETWORKS)
 @pytest.mark.parametrize("machine", [*MACHINES, "bufferless,half"])
 def test_both_agree_on_changed_schedules(machine, where):

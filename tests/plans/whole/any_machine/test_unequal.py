@@ -103,6 +103,7 @@ def test_over_one_port_of_complete_networks_one_flit_leaves_the_root_in_each_ste
 
 
 @pytest.mark.slow
+@pytest.mark.each(3)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("spec", SMALL)
 @pytest.mark.parametrize("kind", ["scatterv", "gatherv"])
