@@ -80,8 +80,11 @@ class HoldersBroadcast:
         )
 
 
-def broadcasts_of(job: Job[Any]) -> Iterator[HoldersBroadcast]:
-    """Yield the broadcasts of a demand without sums, one for all classes with the same holders; else one for each class."""
+def broadcasts_of(job: Job[Any], everybody: bool = False) -> Iterator[HoldersBroadcast]:
+    """Yield the broadcasts of a demand without sums, one for all classes with the same holders.
+
+    Where messages combine there is one for each class. ``everybody``: as if all ranks wanted all, which more builders plan.
+    """
     demand, first = job.collective.classes
     network, together = cast("Network", job.network), job.model.combining
     groups = dict[tuple[tuple[int, ...], int], list[int]]()
@@ -92,7 +95,8 @@ def broadcasts_of(job: Job[Any]) -> Iterator[HoldersBroadcast]:
         some = np.array(classes)
         wants = np.zeros((len(demand), network.nodes), np.bool_)
         wants[of, want] = True
-        where, root = _network_of(network, holders, np.isin(np.arange(network.nodes), want[np.isin(of, some)]))
+        wanters = network.ranks if everybody else want[np.isin(of, some)]
+        where, root = _network_of(network, holders, np.isin(np.arange(network.nodes), wanters))
         messages = 1 if together else int(demand.size[some].sum())
         collective = Collective.over(where, _BROADCAST, messages, root=root)
         model = next(iter(MODELS.values()))
@@ -105,11 +109,12 @@ def broadcasts_of(job: Job[Any]) -> Iterator[HoldersBroadcast]:
 def _network_of(network: Network, holders: tuple[int, ...], wants: NDArray[np.bool_]) -> tuple[Network, int]:
     """Return the network of a broadcast from some holders to who wants it, and its root."""
     several, first = len(holders) > 1, min(holders)
-    if not several and wants.sum() == network.rank_count - 1:
+    if not several and wants.sum() >= network.rank_count - 1:
         return network, first
     root, arcs = network.nodes if several else first, arcs_of(network)
     ends = np.stack([arcs.tail, arcs.head], axis=1).astype(np.int64)
-    added = [(root, holder) for holder in holders] if several else []
+    # as many cables as lead on, so that they are in nobody's way
+    added = [(root, holder) for holder in holders for _ in range(int(network.degree_at(holder)))] if several else []
     relays = np.append(~wants, False) if several else ~wants
     relays[root] = False
     names = [*network.labels(), *([_ROOT] if several else [])]

@@ -113,7 +113,10 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
     Beside each its collective, where its builder chose that. The classes of a demand go the best ways of each broadcast.
     """
     if job.collective.demand is not None:
-        yield Ways.joined([each.of_demand(next(known_ways(each.job))[0]) for each in broadcasts_of(job)]), None
+        for every in (True, False):
+            parts = list(broadcasts_of(job, every))
+            if not any(no_ways(each.job) for each in parts):
+                yield Ways.joined([each.of_demand(next(known_ways(each.job))[0]) for each in parts]), None
         return
     free, scale = for_all_ports(job), job.collective.messages if job.model.combining else 1
     known = known_builders(free)
