@@ -52,6 +52,7 @@ def run(core, *words):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_the_core_plans_judges_replays_and_draws(core):
     status, out, err = run(core, "-c", WORK)
     assert (status, err) == (0, "")

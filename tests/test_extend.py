@@ -77,6 +77,7 @@ def plugin(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_a_file_adds_what_a_package_does(plugin, tmp_path):
     done = plugin("plan publish wheel:6 --model two-engines -o wheel.tc --plugin wheels.py")
     assert done.returncode == 0, done.stderr
@@ -221,6 +222,7 @@ def test_a_format_that_loses_something_is_found(registries):
         check_format("nothing")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(formats.exporters()))
 def test_every_format_keeps_the_laws(name):
     check_format(name)

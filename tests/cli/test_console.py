@@ -124,6 +124,7 @@ def test_the_greatest_bound_stands_alone_and_all_are_had(files, ask):
     assert ask("verify", "plan.tc", "--bounds")[1].count("at least") > ask("verify", "plan.tc")[1].count("at least")
 
 
+@pytest.mark.slow
 def test_builders_say_milliseconds(ask, answer):
     found = answer("builders", "allreduce", "torus:3x3", "--bytes", "1MiB", "--latency", "1us", "--rate", "5GB/s")
     times = [each["seconds"] for each in found["times"]]

@@ -97,6 +97,7 @@ def test_what_is_wanted_under_faults(data):
     assert [set(np.flatnonzero(row).tolist()) for row in mask] == right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["reduce", "reduce-broadcast", "reduce-scatter", "allreduce", "broadcast"])
 @pytest.mark.parametrize("spec", ["star:3", "hypercube:3", "torus:3x3", "ring:5", "fat-tree:4 with relays-add yes"])
 def test_contributions_are_counted_as_by_looking_at_every_send(kind, spec):

@@ -79,6 +79,7 @@ FEW = [
 RARE = ("kautz", "ring", "petersen", "slim-fly", "dragonfly", "random-regular", "fat-tree", "leaf-spine")
 
 
+@pytest.mark.slow
 @pytest.mark.each(7)
 @pytest.mark.parametrize("spec", FEW)
 def test_no_plan_beats_its_bounds(spec):

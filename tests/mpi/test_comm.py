@@ -22,6 +22,7 @@ def test_a_wrapped_communicator_is_one_of_mpis(treecast):
     run(treecast, 3, "comm_cases.py", says="a wrapped communicator is one of MPI's")
 
 
+@pytest.mark.slow
 def test_sums_have_the_bits_that_the_terms_say(treecast, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")
     run(treecast, 4, "bits_cases.py", says="sums have their bits")

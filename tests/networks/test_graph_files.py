@@ -201,6 +201,7 @@ def test_one_fabric_by_two_tools(tmp_path: Path) -> None:
         assert by_links.chunk_rate == by_nodes.chunk_rate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["torus:3x4", "star:4", "debruijn:2,3", "fat-tree:4"])
 @pytest.mark.parametrize("model", ["all-port", "one-port", "all-port,half"])
 def test_platforms_that_are_written_are_read(tmp_path: Path, spec: str, model: str) -> None:

@@ -356,6 +356,7 @@ def test_four_hosts_on_a_switch(tmp_path: Any, capsys: pytest.CaptureFixture[str
     assert "which add" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [

@@ -45,6 +45,7 @@ def test_attacks_are_refused_in_one_line(tmp_path: Path, name: str, text: str, w
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_no_line_hangs_a_reader() -> None:
     """A pattern that can divide a line in many ways takes minutes on one that it does not take in the end."""
     code = """

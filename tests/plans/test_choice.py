@@ -131,6 +131,7 @@ def test_a_plan_by_a_rule_makes_few_calls():
     assert calls < 700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["ring:5", "mesh:3x3", "tree:2,2", "petersen"])
 @pytest.mark.parametrize("model", ["all-port", "one-port", "one-port,half"])
 def test_no_plan_takes_less_than_its_builder_says_that_it_takes_at_least(spec, model):

@@ -35,6 +35,7 @@ def written(folder, form):
     return graph if form == "networkx" else path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["networkx", "graphml", "edges", "dot"])
 def test_a_file_says_the_costs_of_its_links(form, tmp_path):
     plain = nx.Graph(list(LINKS))

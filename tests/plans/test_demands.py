@@ -27,6 +27,7 @@ def check(where, machine, family, seed):
     return schedule.steps, max(bound.value for bound in known if bound.of == "steps")
 
 
+@pytest.mark.slow
 @pytest.mark.each(12)
 @pytest.mark.parametrize(("where", "machine", "family"), CASES)
 def test_demands_by_chance_are_planned(where, machine, family):
@@ -75,6 +76,7 @@ def test_a_copy_lives_as_long_as_one_of_its_holders():
     assert treecast.simulate(alone, ["0"]).holds  # there never was anything to send
 
 
+@pytest.mark.slow
 def test_relays_pass_on_and_several_trainers_give():
     found = treecast.plan(treecast.demands.distribute("tp2", "tp1,dp14"), "fat-tree:4", model="one-port")
     assert treecast.verify(found)

@@ -180,6 +180,7 @@ def test_builders_for_any_machine_are_asked_where_others_are_far_from_the_bound(
     assert 1.4 * seconds[0] < seconds[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["allreduce", "allgather", "broadcast", "reduce-broadcast"])
 @pytest.mark.parametrize("model", ["all-port", "one-port"])
 def test_a_bound_leaves_out_no_plan_that_takes_less(kind, model, monkeypatch):

@@ -27,6 +27,7 @@ def check(kind: str, spec: str, messages: int) -> None:
                 assert steps[free] <= steps[strict], (strict, free)
 
 
+@pytest.mark.slow
 @pytest.mark.each(3)
 @pytest.mark.parametrize("messages", [1, 4])
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "allgather", "alltoall", "allreduce"])

@@ -48,6 +48,7 @@ def judged(schedule: Schedule) -> int:
     return schedule.steps
 
 
+@pytest.mark.slow
 @pytest.mark.each(4)
 @pytest.mark.parametrize("machine", [*COMBINING, *PLAIN])
 @pytest.mark.parametrize("spec", ["ring:6", "complete:5", "tree:2,2", "debruijn:2,2"])
@@ -55,6 +56,7 @@ def test_no_collective_takes_more_steps_than_one_that_does_its_work(spec: str, m
     check(network(spec), machine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "spec", "machine", "steps"),
     [

@@ -150,6 +150,7 @@ def costed(seed, nodes=6):
     return network, Costs(sorts[0], arcs)
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @example(5865, "allreduce", "4kB")
 @given(st.integers(0, 10**6), st.sampled_from(["broadcast", "allreduce", "alltoall"]), st.sampled_from(["4kB", "1MB"]))

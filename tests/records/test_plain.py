@@ -117,6 +117,7 @@ def test_who_has_a_strange_field_is_named_and_the_others_are_judged(tmp_path, fi
     assert other not in found.recorded
 
 
+@pytest.mark.slow
 def test_a_thousand_changed_files_are_refused_or_harmless(tmp_path):
     """Any bytes changed, left out or doubled: an answer or an error of ours, and no other."""
     rng = random.Random(7)

@@ -58,6 +58,7 @@ def every_sum(comm):
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sums", RIGHT)
 @pytest.mark.parametrize(
     ("spec", "size"), [(None, 4), ("ring:5", 5), ("torus:4x2", 8), ("complete:4", 4), ("star:3", 6)]

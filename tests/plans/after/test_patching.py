@@ -74,6 +74,7 @@ def test_what_arrives_without_help_is_kept_and_only_the_rest_is_sent_anew(name: 
         assert found.schedule.transmissions == sources * messages * (ranks - 1)  # nobody gets anything twice
 
 
+@pytest.mark.slow
 def test_a_patch_is_as_good_as_was_measured() -> None:
     """Every single dead node of star:5, 12 messages: 10 steps become 11 at most."""
     before = treecast.plan("broadcast", "star:5", messages=12, builder="disjoint-trees")

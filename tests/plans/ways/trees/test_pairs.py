@@ -76,6 +76,7 @@ def test_the_steps_that_the_docs_tell():
     assert [plan("broadcast", each, messages=64, survive=1).steps for each in where] == [66, 18, 33]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("against", ["nodes", "links", "arcs"])
 def test_random_lengths_and_cables(against):
     """Against arcs two ways to a node may take two cables of a link, so a chunk may not change its cable."""

@@ -53,6 +53,7 @@ def test_stars_take_the_fewest_sends_in_the_fewest_steps(n):
         assert schedule.transmissions == hops * schedule.network.nodes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", range(2, 9))
 def test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps(d):
     """A port is used an even number of times in all, so an orbit of an odd number of steps leaves every port idle once."""

@@ -44,6 +44,7 @@ def torn(draw, specs=tuple(SMALL)):
     return left
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["alltoall", "allgather"]), torn(), st.sampled_from([1, 1, 3]))
 @examples(100, deadline=None)
 def test_what_is_planned_beside_dead_links_is_right(kind, where, messages):
@@ -165,6 +166,7 @@ def test_rows_are_not_picked_where_they_hang_together():
         schedule.select(slice(0, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["reduce-scatter", "allreduce"])
 def test_sums_are_no_orbits_where_arcs_are_gone(kind):
     where = treecast.network("fat-tree:4 with relays-add yes without links edge-0.0-aggregation-0.0")

@@ -83,6 +83,7 @@ def test_of_half_duplex_a_sum_is_complete_at_a_node_from_which_none_is_far(spec)
     assert verdicts(schedule) == [True, True]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(PLANS)), st.integers(0, 10**6), st.integers(-2, 2), st.booleans())
 def test_both_verifiers_refuse_the_same(case, place, later, finished):
     """A row moved in time, or one that carries the finished sum instead of the sum, or the other way round."""

@@ -114,6 +114,7 @@ def test_very_many_messages_repeat_the_parts_of_a_period(spec, monkeypatch):
         assert schedule.steps <= 3 * full.steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodes", [1, 5, *(pytest.param(n, marks=pytest.mark.long) for n in (8, 13))])
 def test_half_duplex_where_messages_combine(nodes):
     all_combine(nodes)

@@ -51,6 +51,7 @@ def test_an_allgather_takes_the_fewest_steps(where, machine):
         assert treecast.verify(schedule, method="expanded")
 
 
+@pytest.mark.slow
 def test_sums_past_relays_where_arcs_lead_one_way():
     """From some rank no route leads to a rank that is left: a cycle of routes is to pass no other one twice instead."""
     arcs = [(1, 0), (1, 3), (1, 5), (2, 1), (2, 3), (2, 5), (3, 2), (3, 5), (4, 2), (5, 1), (5, 2), (5, 4)]

@@ -30,6 +30,7 @@ def test_shapes_are_a_few_steps_above_the_bound(copies):
     assert (min(above), max(above)) == (1, 4 if copies in (2, 5) else 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "nodes", "messages", "copies", "under", "steps", "bound"),
     [
