@@ -76,6 +76,12 @@ def test_the_death_of_a_holder_is_survived_where_there_are_as_many_as_copies():
         treecast.bounds({0: [3]}, "path:4", copies=2)
 
 
+@pytest.mark.parametrize("machine", ["all-port", "one-port,latency=2", "whispering"])
+def test_who_has_all_that_it_wants_gets_nothing(machine):
+    schedule = check("complete:5", [(0, [0], 2), ([1, 2], [1, 2], 1)], machine)
+    assert (schedule.steps, len(schedule.rows)) == (0, 0)
+
+
 def test_ways_that_begin_at_one_of_two_holders_are_refused():
     """A dead holder would cut both; against dead links it does not count."""
     schedule = treecast.plan([([0, 1], 2, 1)], "hypercube:3", survive=1, against="links")

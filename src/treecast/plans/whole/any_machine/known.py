@@ -32,7 +32,7 @@ from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
-from treecast.plans.built import Built, Job
+from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.choice import choose, run_builder, serious
 from treecast.plans.entries import builders
 from treecast.plans.registry import Builder, any_machine, every_port
@@ -226,6 +226,8 @@ def list_schedule(job: Job[Network]) -> Built:
     Where there are few hops, the ways of plans of few messages, and even trees, are dealt to all messages by turns as well.
     It is not proved how near the bound this is: each schedule shows it.
     """
+    if job.collective.demand is not None and not len(job.collective.demand):
+        return NOTHING  # all have what they want
     many, few = job.collective.messages, job.collective.chunks * job.network.nodes <= _FEW
     plain = not job.model.combining and not job.collective.targets and job.collective.demand is None
     makers = MAKERS if few and plain else ()
