@@ -6,7 +6,9 @@ import treecast
 from tests.demands.demands import FAMILIES, MACHINES, NETWORKS, by_chance, fewest_steps
 from treecast.collectives import Demand
 from treecast.lower_bounds.proof import proven
+from treecast.lower_bounds.seconds import bound_seconds
 from treecast.networks import network
+from treecast.schedule.costs import Costs, seconds_by_events
 
 CASES = [(where, machine, family) for where in NETWORKS for machine in MACHINES for family in FAMILIES]
 
@@ -66,6 +68,19 @@ def test_a_file_has_its_demand(tmp_path):
         assert again == schedule
         assert again.collective == schedule.collective
     assert treecast.plan(treecast.job(schedule)).collective.demand == schedule.collective.demand
+
+
+@pytest.mark.parametrize("machine", ["whispering", "one-port,ports=2,combining", "shouting"])
+def test_demands_of_bytes_where_messages_combine_take_no_less_than_the_bound(machine):
+    demand = [([3], [0, 2], 2), ([1], [0, 1], 1), ([1, "+", 2], [0, 4], 3)]
+    cost = {"latency": "1us", "rate": "1GB/s"}
+    schedule = treecast.plan(demand, "complete:5", model=machine, bytes=6000, **cost)
+    costs, rows = Costs.of(**cost), {"block": schedule.sizes.chunk, "cost": Costs.of(**cost).default}
+    bound = bound_seconds(schedule.collective, schedule.network, 1, schedule.model, **rows)
+    assert bound.seconds <= seconds_by_events(schedule, costs)
+    if schedule.model.room:  # a node hears six chunks
+        heard = 6 // schedule.model.room * schedule.sizes.chunk
+        assert bound.seconds == pytest.approx(bound.offset * 1e-6 + heard * 1e-9)
 
 
 def test_a_copy_lives_as_long_as_one_of_its_holders():

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from math import sqrt
 
+import numpy as np
+
 from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.description import Description, describe
@@ -97,8 +99,14 @@ def _unequal(
         return TimeBound(steps * cost.step_time(flit), 0.0, steps, f"{steps:,} (α + β flit)")
     if not model.room:
         return _combining(found, network, model, flit, cost)
-    hears = int(collective.demands().sum(axis=0).max()) if collective.personal else 0
-    hears = -(-(hears or collective.chunks - int(collective.sizes()[collective.ranks].min())) // model.room)
+    if collective.demand is not None:
+        of, want = collective.demand.wanted
+        hears = int(np.bincount(want, collective.demand.size[of]).max(initial=0))
+    elif collective.personal:
+        hears = int(collective.demands().sum(axis=0).max())
+    else:
+        hears = collective.chunks - int(collective.sizes()[collective.ranks].min())
+    hears = -(-hears // model.room)
     seconds = steps * cost.startup + hears * flit * cost.per_byte
     formula = f"{steps} α + {hears:,} β flit  (the steps that are needed, and one node's chunks)"
     return TimeBound(seconds, 0.0, steps, formula)
