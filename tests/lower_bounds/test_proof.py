@@ -132,6 +132,16 @@ def test_what_is_no_proof_is_no_file(judged, words):
         formats.decode("\n".join([*text, ""]).encode())
 
 
+def test_prices_of_one_step_alone_are_no_proof():
+    """They would be read as prices of all steps, and those prove less."""
+    each = job([(2, 1, 2)], "ring:4")
+    for copies, steps, prices in ((1, 2, 0), (2, 3, 16)):
+        (found,) = (one for one in bounds([(2, 1, 2)], "ring:4", copies=copies) if one.source == "prices of steps")
+        assert (found.value, len(found.certificate)) == (steps, prices)
+        if prices:
+            assert proven(found.certificate, each.collective, each.network, copies, each.model) == steps
+
+
 # What a report proves: its prices, by algorithms that did not find them.
 
 

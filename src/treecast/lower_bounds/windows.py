@@ -74,8 +74,9 @@ def by_windows(job: Problem, known: Sequence[Bound]) -> list[Bound]:
     paid, prices = proved
     few, sold = f"{value - 1:,}", int((prices * rooms[:, None]).sum())
     formula = f"{few} + 1, as all data pays {paid:,}, and the sends of {few} steps cost at most {sold:,}"
-    certificate = prices[taken].sum(axis=1).T.ravel()
-    return [Bound("steps", value, formula, "prices of steps", job.given, tuple(certificate.tolist()))]
+    # prices of one step alone would be read as those of all
+    certificate = prices[taken].sum(axis=1).T.ravel().tolist() if value > 2 else ()
+    return [Bound("steps", value, formula, "prices of steps", job.given, tuple(certificate))]
 
 
 def _refute(found: Windows, taken_by: tuple[Ints, Ints], count: int, times: int, most: int) -> tuple[int, Ints] | None:
