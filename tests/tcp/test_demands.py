@@ -186,3 +186,21 @@ def test_a_plan_with_a_rank_that_has_failed_is_an_error_at_all():
         == [(DeliveryError, "run: rank 2 failed, and the plan has no way without: plan again for those that live", 2)]
         * 2
     )
+
+
+def test_what_the_dead_alone_held_is_not_waited_for_in_a_circle():
+    """Ranks 0 and 1 pass on, each in a tree, what rank 4 was to bring: neither waits for the other one."""
+    plan = treecast.plan([(0, 1, 1), (4, [0, 1, 2], 2)], "complete:5", survive=1)
+
+    def program(comm):
+        comm.Barrier()
+        if comm.rank == 4:
+            raise DeathError
+        comm.allreduce(1)  # its death is known
+        return raised(comm, lambda: carry(comm, plan, [5, 9], None))
+
+    assert (
+        run_ranks(5, program, survive=1)[:4]
+        == [(DeliveryError, "run: rank 4 failed, and the plan has no way without: plan again for those that live", 4)]
+        * 4
+    )

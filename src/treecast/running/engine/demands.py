@@ -174,7 +174,8 @@ def _carry(call: Call, lane_of: Callable[[Group], Lane], plan: Schedule, buffers
         gone = call.group.size - len(members)
         # the lane numbers those that live
         left = tuple(each._replace(peer=members.index(each.peer)) for each in transfers if each.peer in members)
-        return gone >= plan.copies or not wanted <= lane_of(call.group).carry(left, part, Turns()).held
+        lost = [each for each in transfers if each.peer not in members]
+        return gone >= plan.copies or not wanted <= lane_of(call.group).carry(left, part, Turns(), lost).held
 
     call.run(_bring(call.group, lacks))
     for number, data in buffers.wanted.items():

@@ -10,6 +10,7 @@ promises.
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -98,6 +99,7 @@ class Engine:
         patience: float,
         *,
         turns: Turns["_Active"] | None = None,
+        gone: Sequence[Transfer] = (),
     ) -> None:
         self._links, self._part, self._patience = links, part, patience
         self._additions = Additions(part, transfers)
@@ -107,7 +109,13 @@ class Engine:
         self._transfers = [_Active(transfer, transfer.first) for transfer in transfers]
         # transfers whose next chunk is not there yet, each once: who stood there twice would be posted twice, and so on
         self._awaiting: dict[int, dict[_Active, None]] = {}
-        self._expected = Expected(transfer for transfer in transfers if not transfer.sends)
+        void = [
+            transfer for transfer in gone if not transfer.sends
+        ]  # of the dead: else others of the tree waited in a circle
+        self._expected = Expected([*(transfer for transfer in transfers if not transfer.sends), *void])
+        for transfer in void:
+            for chunk in range(transfer.first, transfer.stop):
+                self._expected.note_void(chunk, transfer.tree)
         self._void: set[int] = set()  # sums that lack a contribution for good
         self._memory = Memory(part, (transfer for transfer in transfers if transfer.sends))
         self._turns = turns or Turns["_Active"]()

@@ -80,12 +80,14 @@ class Lane(Peers):
         for peer in {peer for peer, ticket in tickets if not ticket.over}:
             self.give_up(peer)
 
-    def carry(self, transfers: tuple[Transfer, ...], part: Part, turns: Turns[Any]) -> PartOutcome:
-        """Carry out the part of this rank in a plan, as far as it comes."""
+    def carry(
+        self, transfers: tuple[Transfer, ...], part: Part, turns: Turns[Any], gone: Sequence[Transfer] = ()
+    ) -> PartOutcome:
+        """Carry out the part of this rank in a plan, as far as it comes. ``gone``: transfers with the dead."""
         # Copies of earlier calls that came after their call was over: nobody asks for them any more.
         self._transport.forget(self._group.agreement.number, self._group.ident)
         try:
-            return Engine(self, transfers, part, self._patience, turns=turns).run()
+            return Engine(self, transfers, part, self._patience, turns=turns, gone=gone).run()
         except (Evicted, Broken):
             # The engine's buffers go with the error. Nothing that comes later may be written to them.
             for peer in range(len(self._seats)):
