@@ -128,3 +128,16 @@ def test_a_file_and_a_job_keep_the_copies(tmp_path):
     again = treecast.load(tmp_path / "plan.tc")
     assert (again, again.copies) == (schedule, 2)
     assert treecast.plan(treecast.job(schedule)) == schedule
+
+
+def test_a_repaired_plan_has_as_many_copies_as_the_rest_has_ways():
+    schedule = treecast.plan(Demand.of("4: 0 1 > 2 3 7 ; 3: 5 > 6 0"), "hypercube:3", survive=1)
+    for gone, copies in (
+        ({"dead_nodes": ["0b100"]}, 2),
+        ({"cut_links": ["0b000-0b010"]}, 2),
+        ({"cut_links": ["0b000-0b010", "0b011-0b010"]}, 1),
+    ):
+        repaired = treecast.repair(schedule, **gone).schedule
+        assert repaired.copies == copies
+        assert treecast.verify(repaired)
+        assert treecast.verify(repaired, method="expanded")

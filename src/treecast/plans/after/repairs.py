@@ -187,6 +187,8 @@ class _Replanned(NamedTuple):
 
 def _copies(schedule: Schedule, left: Network) -> int:
     """Return how many copies there can be on the rest: no more than before."""
+    if schedule.collective.demand is not None:  # builders say how many there are
+        return schedule.copies
     there = what_is_left(schedule.collective, schedule.network, left)
     return max(1, min(schedule.copies, most_ways(left, there, schedule.against))) if there else schedule.copies
 
