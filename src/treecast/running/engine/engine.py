@@ -109,9 +109,8 @@ class Engine:
         self._transfers = [_Active(transfer, transfer.first) for transfer in transfers]
         # transfers whose next chunk is not there yet, each once: who stood there twice would be posted twice, and so on
         self._awaiting: dict[int, dict[_Active, None]] = {}
-        void = [
-            transfer for transfer in gone if not transfer.sends
-        ]  # of the dead: else others of the tree waited in a circle
+        # what the dead would have sent is void: else others of the tree would wait for each other in a circle
+        void = [transfer for transfer in gone if not transfer.sends]
         self._expected = Expected([*(transfer for transfer in transfers if not transfer.sends), *void])
         for transfer in void:
             for chunk in range(transfer.first, transfer.stop):
