@@ -1,6 +1,5 @@
 """The command ``treecast``, also as ``python -m treecast``: it heeds Ctrl-C before anything else is imported."""
 
-import gc
 import os
 import sys
 
@@ -10,13 +9,15 @@ _OBJECTS = 100_000  # that are made between two looks
 
 def main() -> int:
     """Run the command line; return its exit status."""
-    gc.set_threshold(_OBJECTS)
     try:
         import signal
 
         usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if usual:
             signal.signal(signal.SIGINT, _end)  # not by an exception, which an import may swallow
+        import gc
+
+        gc.set_threshold(_OBJECTS)
         from treecast.cli import main
 
         if usual:
