@@ -164,9 +164,11 @@ def _meetings(
     needs, count = read_only(number, np.int32), int(number.max(initial=0)) + 1
 
     def first(trees: Ints, ends: Ints) -> tuple[int, int, int]:
+        known = read_only(ends, np.int64)
+
         def look(start: int, stop: int) -> tuple[int, int, int]:
             used = np.full(count, -1, np.int32)
-            return sharing(parent, needs, trees, used, root, ends, start, stop)
+            return sharing(parent, needs, trees, used, root, known, start, stop)
 
         found = in_parallel(look, len(ends), 1 << 16)
         return next((hit for hit in found if hit[0] >= 0), (-1, -1, -1))
