@@ -26,7 +26,7 @@ ALLOWED = (
     Allowed("*", "src/treecast/papers/*", "", "the papers' words, when their statements are quoted"),
     Allowed("edge", "*", r"[Ee]dge-[Dd]isjoint", "the papers' name of their trees"),
     Allowed("edge", "*", r"edge list|\.edges\b|\.edgelist\b", "a kind of file"),
-    Allowed("edge", "*", r"(?:add|remove)_edges?(?:_from)?|in_edges|\.edges\(", "networkx's names"),
+    Allowed("edge", "*", r"(?:add|remove)_(?:weighted_)?edges?(?:_from)?|in_edges|\.edges\(", "networkx's names"),
     Allowed("edge", "src/treecast/files/reading/graphml.py", "", "GraphML's word"),
     Allowed("edge", "src/treecast/files/reading/dot.py", r'"edge"', "DOT's word"),
     Allowed("edge", "src/treecast/files/reading/graph_files.py", "", "the word of GML and of JSON"),
