@@ -187,6 +187,7 @@ def test_postal_broadcasts_to_many_take_the_fewest_steps(ports):
 
 
 @pytest.mark.slow
+@pytest.mark.each(3)
 @pytest.mark.parametrize("own", MACHINES, ids=lambda own: own.spelling)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_collective_is_planned(own, kind):

@@ -122,7 +122,7 @@ SEEDS = range(1, 3)
 
 
 @pytest.mark.slow
-@pytest.mark.each(4)
+@pytest.mark.each(6)
 @pytest.mark.parametrize(("where", "machine", "family"), CASES)
 def test_demands_by_chance_are_planned_at_length(where, machine, family):
     for seed in SEEDS:

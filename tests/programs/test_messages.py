@@ -177,6 +177,7 @@ def test_folders_are_written_a_file_at_a_time(name):
 
 
 @pytest.mark.slow
+@pytest.mark.each(2)
 @pytest.mark.parametrize(("kind", "spec"), JOBS)
 def test_every_collective_on_every_network(kind, spec):
     schedule = planned(kind, spec)

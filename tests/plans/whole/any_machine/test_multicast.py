@@ -112,6 +112,7 @@ def repaired_for_the_living(spec):
 
 
 @pytest.mark.slow
+@pytest.mark.each(2)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("spec", SMALL)
 def test_a_multicast_has_a_plan_on_every_machine_at_length(spec, machine):

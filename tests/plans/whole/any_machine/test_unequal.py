@@ -112,6 +112,7 @@ def test_messages_of_any_length_have_a_plan_on_every_machine_at_length(kind, spe
 
 
 @pytest.mark.slow
+@pytest.mark.each(2)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize(("spec", "copies"), [("ring:5", 2), ("torus:3x3", 3), ("hypercube:3", 3), ("star:4", 2)])
 def test_copies_of_messages_of_any_length_survive_every_death_at_length(spec, copies, machine):
