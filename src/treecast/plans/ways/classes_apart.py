@@ -91,10 +91,10 @@ def broadcasts_of(job: Job[Any], everybody: bool = False) -> Iterator[HoldersBro
     for number, (_, (holders,), _) in enumerate(demand.numbered()):
         groups.setdefault((holders, number * together), []).append(number)
     of, want = demand.wanted
+    wants = np.zeros((len(demand), network.nodes), np.bool_)
+    wants[of, want] = True
     for (holders, _), classes in groups.items():
         some = np.array(classes)
-        wants = np.zeros((len(demand), network.nodes), np.bool_)
-        wants[of, want] = True
         wanters = network.ranks if everybody else want[np.isin(of, some)]
         where, root = _network_of(network, holders, np.isin(np.arange(network.nodes), wanters))
         messages = 1 if together else int(demand.size[some].sum())
